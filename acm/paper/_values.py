@@ -1,0 +1,172 @@
+"""A published number with its place in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from acm.errors import UsageError
+from acm.paper._rows import Table, find, find_table, fold, records, unique
+
+#: Headings of the hyperparameter tables that hold an outcome, with what they measure.
+OUTCOMES = {"results": "%", "average epoch time": "ms", "average total time": "s"}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of a table.
+
+    `mean` and `std` are `None` where the paper prints none; then `status` says why: "NA" (not
+    available), "OOM" (out of memory), "blank" or "text" (a split rule); otherwise it is "ok".
+    `text` is the cell as printed, `unit` one of "%", "ms", "s" and "" (a fraction, count or rank).
+    `marker` is the sign (*, †) that the paper sets on results it took from elsewhere, `bold`
+    whether it prints the cell as a best one, `damaged` whether the print is broken and was read as
+    meant.
+    """
+
+    table: str
+    label: str
+    row: str
+    column: str
+    name: str
+    dataset: str
+    mean: float | None
+    std: float | None
+    text: str
+    unit: str
+    status: str
+    marker: str
+    bold: bool
+    damaged: bool
+    components: str
+    source: str
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def _value_cells(table: Table) -> Iterator[Published]:
+    for r in records(table.key):
+        components = r.get("components", "")
+        row = f"{r['row']} {components}".strip()
+        yield Published(
+            table=table.key,
+            label=r["label"],
+            row=r["row"],
+            column=r["column"],
+            name=r["name"],
+            dataset=r["dataset"],
+            mean=_number(r["mean"]),
+            std=_number(r["std"]),
+            text=r["raw"] or (f"{r['mean']} ± {r['std']}" if r["std"] else r["mean"]),
+            unit=table.unit if r["dataset"] else "",
+            status=r["status"],
+            marker=r["marker"],
+            bold=r["bold"] == "yes",
+            damaged=r["damaged"] == "yes",
+            components=components,
+            source=f'{table.place}, row "{row}", column "{r["column"]}"',
+        )
+
+
+def _outcome_cells(table: Table) -> Iterator[Published]:
+    for r in records(table.key):
+        for column, unit in OUTCOMES.items():
+            mean, std = {
+                "results": (r["results"], r["std"]),
+                "average epoch time": (r["epoch_ms"], ""),
+                "average total time": (r["total_s"], ""),
+            }[column]
+            damaged = column == "average total time" and r["damaged"] == "yes"
+            text = f"{mean} ± {std}" if std else f"{mean}{unit}" if mean else ""
+            yield Published(
+                table=table.key,
+                label=r["label"],
+                row=r["row"],
+                column=column,
+                name=r["name"],
+                dataset=r["dataset"],
+                mean=_number(mean),
+                std=_number(std),
+                text=r["raw"] if damaged else text,
+                unit=unit,
+                status="ok" if mean else "blank",
+                marker="",
+                bold=False,
+                damaged=damaged,
+                components="",
+                source=f'{table.place}, {r["block"]}, row "{r["row"]}", column "{column}"',
+            )
+
+
+@cache
+def cells(key: str) -> tuple[Published, ...]:
+    """Every number of a table of values, or every outcome in a table of hyperparameters."""
+    table = find_table(key, "values", "hyperparameters")
+    return tuple((_value_cells if table.kind == "values" else _outcome_cells)(table))
+
+
+def published(
+    table: str,
+    *,
+    model: str | None = None,
+    dataset: str | None = None,
+    row: str | None = None,
+    column: str | None = None,
+    components: str | None = None,
+) -> Published:
+    """The one cell of a published table that the keywords single out.
+
+    Args:
+        table: Key of a table of values ("sota", "ablation", "fixed", "statistics", "metrics", …)
+            or of hyperparameters ("hyperparameters_acm", …), whose "results" are then meant unless
+            `column` names a time. `acm.paper.tables()` lists the keys.
+        model, row: The row by its plain name ("ACM-GCN", "H_edge") or as printed ("MLP-2*").
+        dataset, column: The column by the data set's name or by its heading ("Rank").
+        components: In the ablation, what is applied to the row ("LP+HP+Mixing").
+
+    Returns:
+        The cell, also where the paper prints no number: see `Published.status`.
+
+    Raises:
+        UsageError: For a name that the table does not have, or keywords that leave several cells.
+    """
+    found_table = find_table(table, "values", "hyperparameters")
+    found = list(cells(found_table.key))
+    if column is None and dataset is not None and found_table.kind == "hyperparameters":
+        column = "results"
+    where = f" in table {found_table.key}"
+    for kind, asked, fields in (
+        ("model" if found_table.unit else "row", model, ("name", "row")),
+        ("row", row, ("name", "row")),
+        ("components", components, ("components",)),
+        ("dataset", dataset, ("dataset",)),
+        ("column", column, ("column",)),
+    ):
+        if asked is None:
+            continue
+        everything = cells(found_table.key)
+        known = {field: unique(getattr(c, field) for c in everything) for field in fields}
+        field = next((f for f in fields if fold(asked) in map(fold, known[f])), fields[0])
+        wanted = find(kind, asked, known[field], where)
+        kept = [c for c in found if getattr(c, field) == wanted]
+        if not kept:
+            left = unique(getattr(c, field) for c in found)
+            raise UsageError(
+                f"no {kind} '{wanted}'{where} beside what else was asked; there it has: "
+                f"{', '.join(left) or 'none'}"
+            )
+        found = kept
+    if len(found) > 1:
+        open_ = [
+            f"{name} ({', '.join(values)})"
+            for name in ("name", "components", "column")
+            if len(values := unique(getattr(c, name) for c in found)) > 1
+        ]
+        raise UsageError(
+            f"{len(found)} cells{where} fit: say also which "
+            + " and ".join(open_).replace("name (", "model or row (")
+        )
+    return found[0]

@@ -1,0 +1,217 @@
+"""Typed access to the published tables: what it finds, and how it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from acm.errors import UsageError
+from acm.paper import (
+    Hyperparameters,
+    Published,
+    SearchSpace,
+    hyperparameters,
+    known_datasets,
+    published,
+    search_space,
+    table,
+    tables,
+)
+
+VALUES = [t.key for t in tables() if t.kind == "values"]
+OPTIMA = [t.key for t in tables() if t.kind == "hyperparameters"]
+RANGES = [t.key for t in tables() if t.kind == "search"]
+
+
+def test_a_cell_comes_with_its_numbers_and_its_place():
+    cell = published("sota", model="ACM-GCN", dataset="cornell")
+    assert (cell.mean, cell.std, cell.unit, cell.status) == (94.75, 3.8, "%", "ok")
+    assert cell.source == 'Table 3 (tab:sota), row "ACM-GCN", column "Cornell"'
+
+
+@pytest.mark.parametrize(
+    ("asked", "mean", "std"),
+    [
+        (dict(table="SOTA", model="acm-gcn", column="rank"), 4.8, None),
+        (dict(table="statistics", row="H_edge", dataset="Film"), 0.375, None),
+        (dict(table="statistics", row="#edges", dataset="squirrel"), 217073, None),
+        (dict(table="metrics", row="s_agg(s(a,x))", dataset="texas"), 0.6557, None),
+        (dict(table="metrics_estimated", row="DD", dataset="cora"), 0.3198, 0.0225),
+        (dict(table="fixed", model="Geom-GCN*", dataset="citeseer"), 78.02, 1.15),
+        (dict(table="sota", model="mlp-2", dataset="pubmed"), 86.43, 0.13),
+        (dict(table="ablation", model="GCN", dataset="film"), 35.51, 0.99),
+        (dict(table="ablation", row="SGC-1 w/", components="LP+HP+Mixing", column="Rank"), 10.44,
+         None),
+        (dict(table="ablation_times", model="ACMII-GCN", dataset="squirrel"), 10, None),
+        (dict(table="hyperparameters_acm", model="ACM-GCN", dataset="film"), 41.62, 1.15),
+        (dict(table="hyperparameters_acm", model="ACM-GCN", dataset="film",
+              column="average epoch time"), 10.72, None),
+    ],
+)  # fmt: skip
+def test_every_kind_of_table_answers(asked, mean, std):
+    cell = published(**asked)
+    assert (cell.mean, cell.std) == (mean, std)
+
+
+def test_a_cell_without_a_number_says_why():
+    for model, dataset, status in [
+        ("GraphSAGE", "deezer-europe", "OOM"),
+        ("Geom-GCN", "deezer-europe", "NA"),
+    ]:
+        cell = published("sota", model=model, dataset=dataset)
+        assert (cell.mean, cell.std, cell.status) == (None, None, status)
+    blank = published(
+        "hyperparameters_baselines", model="GCNII", dataset="texas", column="average epoch time"
+    )
+    assert (blank.mean, blank.status) == (None, "blank")
+    rule = published("statistics", row="splits", dataset="deezer-europe")
+    assert (rule.status, rule.text) == ("text", "50%/25%/25%")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: published("sotta", model="GCN"), r"table 'sotta'; did you mean sota\?.*ablation"),
+        (
+            lambda: published("sota", model="ACM-GNC", dataset="cora"),
+            r"model 'ACM-GNC' in table sota; did you mean ACM-GCN\? models: MLP-2, .*ACMII-Snow",
+        ),
+        (
+            lambda: published("fixed", model="ACM-GCN", dataset="deezer-europe"),
+            r"dataset 'deezer-europe' in table fixed; datasets: cornell, .*pubmed$",
+        ),
+        (
+            lambda: published("statistics", row="H_edg", dataset="cora"),
+            r"row 'H_edg' in table statistics; did you mean H_edge\?",
+        ),
+        (lambda: published("sota", model="GCN"), r"11 cells .* say also which column \(Cornell"),
+        (
+            lambda: published("ablation", model="GCN", components="LP+HP+Mixing", dataset="film"),
+            r"no components 'LP\+HP\+Mixing' .* there it has: LP$",
+        ),
+        (
+            lambda: hyperparameters("GCN", "deezer-europe"),
+            r"no hyperparameters of GCN on deezer-europe for random .*on: cornell, .*pubmed$",
+        ),
+        (
+            lambda: hyperparameters("MLP-2", "cornell"),
+            r"no hyperparameters of MLP-2 for random splits: give lr, weight_decay and dropout",
+        ),
+        (lambda: hyperparameters("GCN", "cornell", "fixed"), r"of GCN for fixed splits: give lr"),
+        (lambda: hyperparameters("ACM-GNC", "cora"), r"model 'ACM-GNC'; did you mean ACM-GCN\?"),
+        (lambda: hyperparameters("GCN", "pubmd"), r"'pubmd' .*give lr.*did you mean pubmed\?"),
+        (lambda: hyperparameters("GCN", "cora", "fix"), r"protocol 'fix'; did you mean fixed\?"),
+        (lambda: search_space("real", "GCN", "cora"), r"search table 'real'; .*: synthetic, abl"),
+        (lambda: search_space("real_world", "MLP-1", "cora"), r"model 'MLP-1' in table search_"),
+        (lambda: search_space("real_world", "GCN"), r"give dataset, one of cornell"),
+        (lambda: table("sota2"), r"table 'sota2'; did you mean sota\?"),
+    ],
+)
+def test_a_refusal_is_one_line_that_names_what_would_be_right(call, says):
+    with pytest.raises(UsageError) as refusal:
+        call()
+    assert re.search(says, str(refusal.value))
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_optimum_is_typed():
+    found = hyperparameters("acm-gcnii", "Cornell")
+    assert found == Hyperparameters(
+        model="ACM-GCNII", dataset="cornell", protocol="random", lr=0.01, weight_decay=1e-3,
+        dropout=0.5, hidden=64, layers=1, heads=None, jk=None, lambda_=0.5, alpha=0.4,
+        source='tab:hyperparameters_acmgnns, Cornell, row "ACM-GCNII"', notes=(),
+        weight_decays=(1e-3,), result=published("hyperparameters_acm", model="ACM-GCNII",
+        dataset="cornell"),
+    )  # fmt: skip
+    assert hyperparameters("GAT+JK", "texas").heads == 2
+    assert hyperparameters("GAT+JK", "texas").jk == "cat"
+    fixed = hyperparameters("ACM-GCN", "cornell", "fixed")
+    assert (fixed.lr, fixed.weight_decay, fixed.dropout) == (0.05, 5e-4, 0.5)
+    assert (fixed.layers, fixed.alpha) == (None, None)
+
+
+def test_of_several_weight_decays_all_are_kept_and_the_first_is_used():
+    found = hyperparameters("ACM-SGC-1", "deezer-europe")
+    assert found.weight_decays == (0, 5e-6, 1e-5, 5e-5)
+    assert found.weight_decay == 0
+    assert "weight_decay is printed as 0,5e-6,1e-5,5e-5: the first is used" in found.notes
+
+
+@pytest.mark.parametrize("dataset", known_datasets()[:6])
+@pytest.mark.parametrize("model", ["SGC-1", "GCN", "ACM-SGC-1", "ACM-GCN", "ACMII-GCN"])
+def test_the_full_rows_of_the_ablation_are_named_as_the_models_they_are(model, dataset):
+    cell = published("ablation", model=model, dataset=dataset)
+    assert cell.components == ("LP" if model in ("SGC-1", "GCN") else "LP+HP+Identity+Mixing")
+    assert hyperparameters(model, dataset).model == model
+
+
+def test_ranges_are_read_for_the_graph_that_is_asked():
+    others = search_space("real_world", "ACM-GCN", "cora")
+    assert others["lr"] == [0.01, 0.05, 0.1]
+    assert others["weight_decay"] == [0, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2]
+    assert others["dropout"] == [i / 10 for i in range(10)]
+    assert others["hidden"] == [64]
+    assert "layers" not in others
+    deezer = search_space("search_real_world", "acm-gcn", "Deezer-Europe")
+    assert deezer["lr"] == [0.002, 0.01, 0.05]
+    assert deezer["weight_decay"] == [0, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3]
+    assert search_space("real_world", "GraphSAGE", "deezer-europe")["hidden"] == [8]
+    assert search_space("real_world", "GAT+JK", "cora")["jk"] == ["max", "cat"]
+    assert search_space("synthetic", "MLP-1") == {"lr": [0.05], "weight_decay": [5e-5, 1e-4, 5e-4]}
+
+
+def test_a_range_read_otherwise_than_printed_says_so():
+    found = search_space("real_world", "GCNII*", "cora")
+    assert found["alpha"] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert any("{0.1,0.2,0.3,0,4,0.5}" in note for note in found.notes)
+    second = search_space("ablation", "ACMII-GCN no mixing")
+    assert second == search_space("ablation", "ACM-GCN no mixing")
+    assert any("names no row for ACMII-GCN no mixing" in note for note in second.notes)
+
+
+@pytest.mark.parametrize("key", VALUES + OPTIMA + RANGES)
+def test_every_row_of_every_table_is_typed(key):
+    rows = table(key)
+    assert rows
+    if key in VALUES:
+        for cell in rows:
+            assert isinstance(cell, Published)
+            assert (cell.mean is None) == (cell.status != "ok")
+            assert cell.mean is None or isinstance(cell.mean, float)
+            assert cell.std is None or isinstance(cell.std, float)
+            assert cell.column == "Rank" or cell.dataset in known_datasets()
+            assert cell.row in cell.source and cell.column in cell.source
+            assert cell.label in cell.source and cell.text
+    elif key in OPTIMA:
+        for row in rows:
+            for number in (row.lr, row.dropout, *row.weight_decays):
+                assert isinstance(number, float) and 0 <= number < 1
+            assert isinstance(row.hidden, int)
+            assert row.dataset in known_datasets()
+            assert row.result.status == "ok" and row.result.std is not None
+            assert row == hyperparameters(row.model, row.dataset, row.protocol)
+    else:
+        for row in rows:
+            assert isinstance(row, SearchSpace) and {"lr", "weight_decay"} <= row.keys()
+            for field, found in row.items():
+                assert {type(v) for v in found} == {
+                    {"jk": str, "hidden": int, "heads": int, "layers": int}.get(field, float)
+                }
+
+
+def test_no_two_cells_of_a_table_share_their_names():
+    for key in VALUES:
+        cells = [(cell.name, cell.column) for cell in table(key)]
+        assert len(cells) == len(set(cells))
+    for key in OPTIMA:
+        rows = [(row.model, row.dataset) for row in table(key)]
+        assert len(rows) == len(set(rows))
+
+
+def test_importing_the_room_brings_in_no_numerical_library():
+    code = "import sys, acm.paper; print({'torch', 'numpy', 'pandas'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
