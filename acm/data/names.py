@@ -1,0 +1,46 @@
+"""What data sets there are: names and descriptions, readable without NumPy or PyTorch."""
+
+from __future__ import annotations
+
+import csv
+from difflib import get_close_matches
+from importlib import resources
+from typing import NamedTuple
+
+from acm.errors import UsageError
+
+
+class Dataset(NamedTuple):
+    """One data set: its name, how its raw files are read, a line on it and what to know about it."""
+
+    name: str
+    kind: str
+    description: str
+    caveats: str
+
+
+def read_table(filename: str) -> list[dict[str, str]]:
+    """The rows of one of the package's CSV files, as dictionaries."""
+    with resources.files("acm.data").joinpath(filename).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+DATASETS: dict[str, Dataset] = {
+    row["name"]: Dataset(**row) for row in read_table("datasets.csv")
+}
+"""All data sets by name: the paper's ten, five later ones, and the embedded `synthetic`."""
+
+PAPER_DATASETS: tuple[str, ...] = tuple(DATASETS)[:10]
+"""The ten graphs of the paper's tables, in the order of this package."""
+
+
+def dataset(name: str) -> Dataset:
+    """The entry of a data set; raises `UsageError` naming what there is if there is none."""
+    try:
+        return DATASETS[name]
+    except (KeyError, TypeError):
+        close = get_close_matches(str(name).lower(), DATASETS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(
+            f"no data set {name!r}: {hint}there are {', '.join(DATASETS)}"
+        ) from None
