@@ -1,0 +1,177 @@
+"""The ACM layer (section 4.3, eq. `acm_gnn_spectral`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from acm.errors import UsageError
+from acm.filters import SparseMatrix, low_pass
+
+CHANNELS = ("low", "high", "identity")
+
+
+class ACMConv(nn.Module):
+    r"""Adaptive channel mixing: a low-pass, a high-pass and an identity channel, mixed node by node.
+
+    The three steps of section 4.3, for the channels :math:`c \in \{L, H, I\}` with the filters
+    :math:`H_{LP}`, :math:`H_{HP} = I - H_{LP}` and :math:`I`:
+
+    1. *Extract*: :math:`H_c = \mathrm{ReLU}(F_c\, X W_c)` (`"acm"`, option 1) or
+       :math:`H_c = F_c\, \mathrm{ReLU}(X W_c)` (`"acmii"`, option 2), :math:`F_c` the filter;
+    2. *Weigh*: :math:`\tilde\alpha_c = \sigma(H_c \tilde W_c)` and
+       :math:`[\alpha_L, \alpha_H, \alpha_I] = \mathrm{softmax}([\tilde\alpha_L, \tilde\alpha_H,
+       \tilde\alpha_I]\, W_{Mix} / T)`;
+    3. *Mix*: :math:`H = s \sum_c \mathrm{diag}(\alpha_c) H_c`, with :math:`s = 1` in the paper and
+       the number of channels in the authors' release.
+
+    Args:
+        in_channels: Features of a node, `F_{l-1}`.
+        out_channels: Width of the output, `F_l`.
+        variant: `"acm"` or `"acmii"`.
+        channels: Which of `"low"`, `"high"`, `"identity"` there are (Table 2 leaves some out).
+        mix: Whether nodes weigh the channels; else these are simply added up.
+        temperature: `T` of the softmax.
+        scale: `s`, a factor on the mixed output.
+        act: The nonlinearity of step 1; `None` for none (ACM-SGC).
+        hops: `k`: the low-pass filter is `H_LP^k` and the high-pass filter `I − H_LP^k`.
+        norm: `"rw"` or `"sym"`, the normalisation of the low-pass filter.
+        cached: Whether to keep the filter of the first graph seen (transductive learning).
+
+    Shapes:
+        - **input:** node features `[N, F_in]`; edges `[2, E]`, edge weights `[E]` *(optional)*
+        - **output:** node features `[N, F_out]`; with `return_channel_weights=True` also the
+          weights `[α_c]` in the order of `channels`, `[N, len(channels)]`
+
+    Raises:
+        UsageError: If the variant, a channel or the normalisation is unknown, or a size is not
+            positive.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, variant: str = "acm",
+                 channels: Sequence[str] = CHANNELS, mix: bool = True, temperature: float = 3.0,
+                 scale: float = 1.0, act: Callable[[Tensor], Tensor] | None = torch.relu,
+                 hops: int = 1, norm: str = "rw", cached: bool = False):
+        super().__init__()
+        channels = tuple(channels)
+        if variant not in ("acm", "acmii"):
+            raise UsageError(f"unknown variant {variant!r}: 'acm' and 'acmii' are known")
+        if not channels or len(set(channels)) < len(channels) or set(channels) - set(CHANNELS):
+            raise UsageError(f"channels {list(channels)}: one or more different ones of"
+                             f" {', '.join(CHANNELS)} are needed")
+        if norm not in ("rw", "sym"):
+            raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+        for name, size in (("in_channels", in_channels), ("out_channels", out_channels),
+                           ("hops", hops)):
+            if size < 1:
+                raise UsageError(f"{name} is {size}: a positive number is needed")
+        if not temperature > 0:
+            raise UsageError(f"the temperature is {temperature}: a positive number is needed")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.variant, self.channels, self.mix = variant, channels, mix
+        self.temperature, self.scale, self.act = temperature, scale, act
+        self.hops, self.norm, self.cached = hops, norm, cached
+        self._filter: SparseMatrix | None = None
+
+        self.weight = nn.ParameterDict(
+            {c: nn.Parameter(torch.empty(in_channels, out_channels)) for c in channels})
+        if mix:
+            self.weight_tilde = nn.ParameterDict(
+                {c: nn.Parameter(torch.empty(out_channels, 1)) for c in channels})
+            self.weight_mix = nn.Parameter(torch.empty(len(channels), len(channels)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        r"""Draw :math:`W_c` from ±1/√F_out, :math:`\tilde W_c` from ±1, :math:`W_{Mix}` from ±1/√3.
+
+        These are the release's uniform draws; the paper does not state any. With fewer channels
+        the 3 is their number.
+        """
+        for channel in self.channels:
+            _uniform(self.weight[channel], self.out_channels)
+            if self.mix:
+                _uniform(self.weight_tilde[channel], 1)
+        if self.mix:
+            _uniform(self.weight_mix, len(self.channels))
+        self._filter = None
+
+    def forward(self, x: Tensor | SparseMatrix, edge_index: Tensor | SparseMatrix,
+                edge_weight: Tensor | None = None, return_channel_weights: bool = False):
+        """Filter and mix the features of all nodes.
+
+        Args:
+            x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`.
+            edge_index: Edges, `[2, E]`; or the adjacency as a `torch.sparse` tensor `[N, N]`, rows
+                are targets; or a `SparseMatrix`, which is taken for `H_LP` itself.
+            edge_weight: Weights, `[E]`.
+            return_channel_weights: Whether to return the node-wise `α` as well.
+        """
+        x = _features(x, self.in_channels)
+        low = self._low_pass(edge_index, edge_weight, x.shape[0])
+        h = self._extract(x, low)
+        alpha = self._weigh(h)
+        if alpha is None:
+            out = self.scale * sum(h.values())
+        else:
+            out = self.scale * sum(alpha[:, k, None] * h[c] for k, c in enumerate(self.channels))
+        if not return_channel_weights:
+            return out
+        return out, out.new_ones(len(out), len(self.channels)) if alpha is None else alpha
+
+    def _extract(self, x, low: SparseMatrix) -> dict[str, Tensor]:
+        """Step 1: `H_c` of every channel, in one product with all `W_c` side by side."""
+        h = x @ torch.cat([self.weight[c] for c in self.channels], dim=1)
+        if self.variant == "acmii" and self.act is not None:
+            h = self.act(h)
+        h = dict(zip(self.channels, h.split(self.out_channels, dim=1)))
+        filtered = [c for c in self.channels if c != "identity"]
+        if filtered:
+            smooth = torch.cat([h[c] for c in filtered], dim=1)
+            for _ in range(self.hops):
+                smooth = low @ smooth
+            smooth = dict(zip(filtered, smooth.split(self.out_channels, dim=1)))
+            # H_HP = I − H_LP needs no matrix of its own.
+            h |= {c: smooth[c] if c == "low" else h[c] - smooth[c] for c in filtered}
+        if self.variant == "acm" and self.act is not None:
+            h = {c: self.act(h[c]) for c in self.channels}
+        return h
+
+    def _weigh(self, h: dict[str, Tensor]) -> Tensor | None:
+        """Step 2: the node-wise channel weights `α`, `[N, channels]`."""
+        if not self.mix:
+            return None
+        logits = torch.cat([h[c] @ self.weight_tilde[c] for c in self.channels], dim=1)
+        return torch.softmax(logits.sigmoid() @ self.weight_mix / self.temperature, dim=1)
+
+    def _low_pass(self, edge_index, edge_weight, num_nodes: int) -> SparseMatrix:
+        if isinstance(edge_index, SparseMatrix):
+            if edge_index.shape != (num_nodes, num_nodes):
+                raise UsageError(f"the filter is {edge_index.shape[0]} x {edge_index.shape[1]}:"
+                                 f" {num_nodes} x {num_nodes} is needed for {num_nodes} nodes")
+            return edge_index
+        if self._filter is not None:
+            return self._filter
+        low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
+        low = low.to(next(self.parameters()).dtype)
+        if self.cached:
+            self._filter = low
+        return low
+
+    def __repr__(self) -> str:
+        return (f"{type(self).__name__}({self.in_channels}, {self.out_channels},"
+                f" variant={self.variant!r}, channels={self.channels}, mix={self.mix})")
+
+
+def _features(x: Tensor | SparseMatrix, in_channels: int) -> Tensor | SparseMatrix:
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        x = SparseMatrix.from_torch(x)
+    if len(x.shape) != 2 or x.shape[1] != in_channels:
+        raise UsageError(f"node features have shape {list(x.shape)}: [N, {in_channels}] is needed")
+    return x
+
+
+def _uniform(parameter: nn.Parameter, fan: int) -> None:
+    bound = fan ** -0.5
+    nn.init.uniform_(parameter, -bound, bound)

@@ -1,0 +1,166 @@
+"""The layer against a dense NumPy evaluation of the three steps of section 4.3."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+from acm.errors import UsageError
+from acm.filters import SparseMatrix, low_pass
+from acm.nn import CHANNELS, ACMConv
+
+COMBINATIONS = [c for k in (1, 2, 3) for c in combinations(CHANNELS, k)]
+
+
+@pytest.fixture
+def graph():
+    """A directed graph with loops, an isolated node and weights; features; in float64."""
+    generator = torch.Generator().manual_seed(0)
+    edge_index = torch.tensor([[0, 1, 2, 3, 3, 4, 5, 5, 0], [1, 0, 3, 3, 2, 5, 4, 0, 5]])
+    weight = torch.rand(9, generator=generator, dtype=torch.float64) + 0.5
+    x = torch.randn(7, 4, generator=generator, dtype=torch.float64)
+    return x, edge_index, weight
+
+
+def relu(a):
+    return np.maximum(a, 0)
+
+
+def evaluate(conv, x, edge_index, weight):
+    """Steps 1 to 3, written down with dense matrices from the paper alone."""
+    n = len(x)
+    a = np.eye(n)
+    for (source, target), w in zip(edge_index.t().tolist(), weight.tolist()):
+        a[target, source] += w
+    low = np.linalg.matrix_power(a / a.sum(1, keepdims=True), conv.hops)
+    filters = {"low": low, "high": np.eye(n) - low, "identity": np.eye(n)}
+    parameter = {name: p.detach().numpy() for name, p in conv.named_parameters()}
+    h = {}
+    for c in conv.channels:
+        w = parameter[f"weight.{c}"]
+        act = relu if conv.act is not None else np.asarray
+        h[c] = act(filters[c] @ (x @ w)) if conv.variant == "acm" else filters[c] @ act(x @ w)
+    if not conv.mix:
+        return conv.scale * sum(h.values()), np.ones((n, len(h)))
+    alpha_tilde = np.concatenate(
+        [1 / (1 + np.exp(-h[c] @ parameter[f"weight_tilde.{c}"])) for c in conv.channels], axis=1)
+    logits = np.exp(alpha_tilde @ parameter["weight_mix"] / conv.temperature)
+    alpha = logits / logits.sum(1, keepdims=True)
+    return conv.scale * sum(np.diag(alpha[:, k]) @ h[c] for k, c in enumerate(h)), alpha
+
+
+@pytest.mark.parametrize("channels", COMBINATIONS, ids="+".join)
+@pytest.mark.parametrize("mix", [True, False], ids=["mix", "add"])
+@pytest.mark.parametrize("variant", ["acm", "acmii"])
+@pytest.mark.parametrize("act, hops, scale, temperature", [
+    (torch.relu, 1, 1.0, 3.0), (torch.relu, 2, 3.0, 0.5), (None, 1, 1.0, 3.0)])
+def test_output_equals_the_three_steps(graph, channels, mix, variant, act, hops, scale,
+                                       temperature):
+    x, edge_index, weight = graph
+    torch.manual_seed(1)
+    conv = ACMConv(4, 3, variant, channels, mix, temperature, scale, act, hops).double()
+    out, alpha = conv(x, edge_index, weight, return_channel_weights=True)
+    expected, expected_alpha = evaluate(conv, x.numpy(), edge_index, weight)
+    np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-10)
+    np.testing.assert_allclose(alpha.detach().numpy(), expected_alpha, atol=1e-10)
+    single = conv.float()(x.float(), edge_index, weight.float())
+    np.testing.assert_allclose(single.detach().numpy(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("channels", COMBINATIONS, ids="+".join)
+@pytest.mark.parametrize("variant", ["acm", "acmii"])
+def test_gradcheck(graph, channels, variant):
+    x, edge_index, weight = graph
+    torch.manual_seed(2)
+    conv = ACMConv(4, 3, variant, channels).double()
+    names = [name for name, _ in conv.named_parameters()]
+
+    def call(x, weight, *parameters):
+        return torch.func.functional_call(conv, dict(zip(names, parameters)),
+                                          (x, edge_index, weight))
+
+    inputs = [x, weight, *(p.detach() for p in conv.parameters())]
+    assert torch.autograd.gradcheck(call, [v.clone().requires_grad_() for v in inputs])
+
+
+@pytest.mark.parametrize("variant", ["acm", "acmii"])
+def test_edge_index_and_sparse_input_agree(graph, variant):
+    x, edge_index, weight = graph
+    conv = ACMConv(4, 3, variant).double()
+    expected = conv(x, edge_index, weight)
+    adj_t = torch.sparse_coo_tensor(edge_index.flip(0), weight, (7, 7)).coalesce()
+    for same in (adj_t, adj_t.to_sparse_csr(), adj_t.to_sparse_csc(),
+                 low_pass(edge_index, 7, weight)):
+        torch.testing.assert_close(conv(x, same), expected)
+    for features in (x.to_sparse(), x.to_sparse_csr(), SparseMatrix.from_torch(x)):
+        torch.testing.assert_close(conv(features, edge_index, weight), expected)
+
+
+def test_gradients_agree_between_dense_and_sparse_features(graph):
+    x, edge_index, weight = graph
+    conv = ACMConv(4, 3).double()
+    dense = torch.autograd.grad(conv(x, edge_index, weight).square().sum(), conv.parameters())
+    sparse = torch.autograd.grad(
+        conv(x.to_sparse_csr(), edge_index, weight).square().sum(), conv.parameters())
+    for a, b in zip(dense, sparse):
+        torch.testing.assert_close(a, b)
+
+
+def test_nodes_permuted_give_outputs_permuted(graph):
+    x, edge_index, weight = graph
+    conv = ACMConv(4, 3).double()
+    order = torch.randperm(7)
+    position = torch.argsort(order)
+    torch.testing.assert_close(conv(x[order], position[edge_index], weight),
+                               conv(x, edge_index, weight)[order])
+
+
+def test_number_of_parameters_is_that_of_step_2_not_of_the_text():
+    # FIDELITY 20: the shapes give 3 F_l (F_{l-1} + 1) + 9, the text prints 3 F_{l-1} (F_l + 1) + 9.
+    conv = ACMConv(5, 7)
+    assert sum(p.numel() for p in conv.parameters()) == 3 * 7 * (5 + 1) + 9 != 3 * 5 * (7 + 1) + 9
+
+
+def test_initial_weights_fill_the_released_ranges():
+    torch.manual_seed(0)
+    conv = ACMConv(300, 64)
+    for parameters, bound in ((conv.weight.values(), 64 ** -0.5),
+                              (conv.weight_tilde.values(), 1.0), ([conv.weight_mix], 3 ** -0.5)):
+        drawn = torch.cat([p.detach().flatten() for p in parameters])
+        assert drawn.abs().max() <= bound
+        assert drawn.abs().max() > 0.75 * bound and drawn.min() < 0 < drawn.max()
+
+
+def test_cached_keeps_the_first_graph(graph):
+    x, edge_index, weight = graph
+    conv = ACMConv(4, 3, cached=True).double()
+    expected = conv(x, edge_index, weight)
+    torch.testing.assert_close(conv(x, edge_index[:, :2], weight[:2]), expected)
+    conv.reset_parameters()
+    assert conv._filter is None
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (dict(variant="acm3"), "'acm' and 'acmii'"),
+    (dict(channels=("low", "mid")), "low, high, identity"),
+    (dict(channels=()), "low, high, identity"),
+    (dict(channels=("low", "low")), "different"),
+    (dict(norm="left"), "'rw' and 'sym'"),
+    (dict(hops=0), "hops is 0"),
+    (dict(temperature=0.0), "temperature is 0.0"),
+])
+def test_bad_arguments_are_said_in_one_line(arguments, words):
+    with pytest.raises(UsageError, match=words):
+        ACMConv(4, 3, **arguments)
+
+
+def test_bad_inputs_are_said_in_one_line(graph):
+    x, edge_index, weight = graph
+    conv = ACMConv(4, 3).double()
+    with pytest.raises(UsageError, match=r"\[N, 4\]"):
+        conv(x[:, :3], edge_index)
+    with pytest.raises(UsageError, match="7 x 7 is needed"):
+        conv(x, low_pass(edge_index, 8, weight))
+    with pytest.raises(UsageError, match="0 … 4"):
+        conv(x[:5], edge_index, weight)

@@ -1,0 +1,128 @@
+"""Every model against its formula, written with dense matrices."""
+
+import pytest
+import torch
+from torch_geometric.nn import SGConv
+from torch_geometric.utils import to_undirected
+
+from acm.errors import UsageError
+from acm.filters import low_pass
+from acm.nn import MODELS, build, model_name
+from acm.nn.models import _dropout
+
+
+@pytest.fixture
+def graph():
+    torch.manual_seed(0)
+    edge_index = to_undirected(torch.tensor([[0, 1, 2, 3, 4, 2, 0], [1, 2, 3, 4, 5, 2, 0]]))
+    return torch.rand(7, 5), edge_index, low_pass(edge_index, 7).to_dense()
+
+
+def weights(model):
+    """`W` of the first channel of every layer."""
+    return [next(iter(conv.weight.values())) for conv in model.convs]
+
+
+def test_the_baselines_equal_their_formulas(graph):
+    x, edge_index, a = graph
+    relu = torch.relu
+    formulas = {
+        "MLP-1": lambda w: x @ w[0],
+        "MLP-2": lambda w: relu(x @ w[0]) @ w[1],
+        "SGC-1": lambda w: a @ x @ w[0],
+        "SGC-2": lambda w: a @ a @ x @ w[0],
+        "GCN": lambda w: a @ relu(a @ x @ w[0]) @ w[1],
+    }
+    for name, formula in formulas.items():
+        model = build(name, 5, 3, hidden=8).eval()
+        torch.testing.assert_close(model(x, edge_index), formula(weights(model)), msg=name)
+        assert sum(p.numel() for p in model.parameters()) == sum(w.numel() for w in weights(model))
+
+
+def test_the_acm_forms_equal_their_formulas(graph):
+    x, edge_index, a = graph
+    eye, relu = torch.eye(7), torch.relu
+
+    def mix(conv, h):
+        logits = torch.cat([h[c] @ conv.weight_tilde[c] for c in h], 1).sigmoid()
+        alpha = torch.softmax(logits @ conv.weight_mix / 3, 1)
+        return 3 * sum(alpha[:, k, None] * h[c] for k, c in enumerate(h))  # FIDELITY 16
+
+    def filters(hops):
+        low = torch.linalg.matrix_power(a, hops)
+        return {"low": low, "high": eye - low, "identity": eye}
+
+    for name, hops in (("ACM-SGC-1", 1), ("ACM-SGC-2", 2)):
+        model = build(name, 5, 3).eval()
+        conv = model.convs[0]
+        h = {c: f @ x @ conv.weight[c] for c, f in filters(hops).items()}
+        torch.testing.assert_close(model(x, edge_index), mix(conv, h), msg=name)
+    for name in ("ACM-GCN", "ACMII-GCN"):
+        model = build(name, 5, 3, hidden=8).eval()
+        h = x
+        for conv in model.convs:
+            channels = {c: relu(f @ h @ conv.weight[c]) if name == "ACM-GCN"
+                        else f @ relu(h @ conv.weight[c]) for c, f in filters(1).items()}
+            h = mix(conv, channels)
+            if conv is not model.convs[-1]:
+                h = relu(h)
+        torch.testing.assert_close(model(x, edge_index), h, msg=name)
+
+
+def test_sgc_is_pygs_sgc_with_the_symmetric_filter(graph):
+    x, edge_index, _ = graph
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]]
+    model = build("SGC-2", 5, 3)
+    model.convs[0].norm = "sym"
+    reference = SGConv(5, 3, K=2, bias=False)
+    reference.lin.weight.data = weights(model)[0].detach().t()
+    torch.testing.assert_close(model(x, edge_index), reference(x, edge_index))
+
+
+def test_acm_gcn_without_its_channels_is_gcn(graph):
+    x, edge_index, _ = graph
+    gcn = build("GCN", 5, 3, hidden=8).eval()
+    acm = build("ACM-GCN", 5, 3, hidden=8, channels=("low",), mix=False).eval()
+    acm.load_state_dict(gcn.state_dict())
+    for conv in acm.convs:
+        conv.act = None  # the ReLU of step 1, which GCN has between its layers only
+    torch.testing.assert_close(acm(x, edge_index), gcn(x, edge_index))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_logits_for_every_node_and_a_gradient_everywhere(name, graph):
+    x, edge_index, _ = graph
+    model = build(name, 5, 3, dropout=0.3).train()
+    logits, alpha = model(x.to_sparse_csr(), edge_index, return_channel_weights=True)
+    assert logits.shape == (7, 3)
+    assert [a.shape for a in alpha] == [(7, len(conv.channels)) for conv in model.convs]
+    logits.square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_where_dropout_acts(graph):
+    # FIDELITY 17: the baselines have none on the input; so one layer without it is deterministic.
+    x, edge_index, _ = graph
+    for name, random in (("SGC-1", False), ("MLP-1", False), ("ACM-SGC-1", True), ("GCN", True)):
+        model = build(name, 5, 3, dropout=0.5).train()
+        torch.manual_seed(1)
+        first, second = model(x, edge_index), model(x, edge_index)
+        assert torch.equal(first, second) is not random, name
+        model.eval()
+        assert torch.equal(model(x, edge_index), model(x, edge_index))
+
+
+def test_dropout_on_sparse_features_keeps_their_mean():
+    x = torch.ones(2000, 5).to_sparse_csr()
+    dropped = _dropout(x, 0.4, True).to_dense()
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
+    assert dropped.mean().item() == pytest.approx(1, abs=0.05)
+
+
+def test_names_in_any_case_and_near_misses():
+    assert model_name("acmii-gcn") == "ACMII-GCN"
+    with pytest.raises(UsageError, match="did you mean ACM-GCN") as error:
+        model_name("ACM-GNC")
+    assert all(name in str(error.value) for name in MODELS)
+    with pytest.raises(UsageError, match="dropout is 1"):
+        build("GCN", 5, 3, dropout=1.0)
