@@ -13,9 +13,11 @@ from torch import Tensor
 
 from acm.errors import UsageError
 
-# CSR tensors are "beta" in PyTorch, which says so once per process; there is nothing to act on.
-warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
-warnings.filterwarnings("ignore", message="Sparse invariant checks are implicitly disabled")
+# The first CSR tensor of a process makes PyTorch say that they are "beta", which is nothing that
+# a user could act on: let it say so here, where nobody listens.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    torch.eye(1).to_sparse_csr()
 
 
 class SparseMatrix:
@@ -79,7 +81,8 @@ class SparseMatrix:
 
     def to_torch(self) -> Tensor:
         """The same matrix as a `torch.sparse_csr` tensor."""
-        return torch.sparse_csr_tensor(self.crow, self.col, self.value, self.shape)
+        return torch.sparse_csr_tensor(self.crow, self.col, self.value, self.shape,
+                                       check_invariants=False)
 
     def to_dense(self) -> Tensor:
         """The same matrix as a dense tensor."""
