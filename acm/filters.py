@@ -35,7 +35,9 @@ class SparseMatrix:
 
     def __init__(self, crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
         self.crow, self.col, self.value, self.shape = crow, col, value, tuple(shape)
-        self._pattern_t: tuple[Tensor, Tensor, Tensor] | None = None
+        # What follows from the pattern alone is computed when first asked for, and shared by all
+        # matrices of this pattern (`with_value`).
+        self._shared: dict = {}
 
     @classmethod
     def from_torch(cls, matrix: Tensor) -> SparseMatrix:
@@ -61,17 +63,19 @@ class SparseMatrix:
 
     @property
     def T(self) -> SparseMatrix:  # noqa: N802  (NumPy's and PyTorch's name)
-        """The transpose; its pattern is computed once and shared by `with_value`."""
-        if self._pattern_t is None:
+        """The transpose."""
+        if "order" not in self._shared:
             order = torch.argsort(self.col, stable=True)
-            self._pattern_t = _pointers(self.col[order], self.shape[1]), self.row[order], order
-        crow, col, order = self._pattern_t
-        return SparseMatrix(crow, col, self.value[order], self.shape[::-1])
+            pattern = _pointers(self.col[order], self.shape[1]), self.row[order]
+            self._shared["order"] = order
+            self._shared["transpose"] = SparseMatrix(
+                *pattern, self.value.detach()[order], self.shape[::-1])
+        return self._shared["transpose"].with_value(self.value[self._shared["order"]])
 
     def with_value(self, value: Tensor) -> SparseMatrix:
         """A matrix of the same pattern with other stored values, `[nnz]`."""
         other = SparseMatrix(self.crow, self.col, value, self.shape)
-        other._pattern_t = self._pattern_t
+        other._shared = self._shared
         return other
 
     def to(self, *args, **kwargs) -> SparseMatrix:
@@ -81,7 +85,13 @@ class SparseMatrix:
 
     def to_torch(self) -> Tensor:
         """The same matrix as a `torch.sparse_csr` tensor."""
-        return torch.sparse_csr_tensor(self.crow, self.col, self.value, self.shape,
+        if "index" not in self._shared:
+            # MKL multiplies with 32-bit indices: converting them anew at every product costs as
+            # much as a product of a small graph.
+            fits = max(self.col.numel(), *self.shape) < 2 ** 31
+            kind = torch.int32 if fits else torch.int64
+            self._shared["index"] = self.crow.to(kind), self.col.to(kind)
+        return torch.sparse_csr_tensor(*self._shared["index"], self.value, self.shape,
                                        check_invariants=False)
 
     def to_dense(self) -> Tensor:
@@ -102,8 +112,6 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, value: Tensor, x: Tensor, matrix: SparseMatrix) -> Tensor:
-        if ctx.needs_input_grad[1]:
-            matrix.T  # noqa: B018  (sorted now, so that matrices made from this one share it)
         ctx.matrix = matrix
         ctx.save_for_backward(value, x)
         return matrix.to_torch() @ x
