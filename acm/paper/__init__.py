@@ -12,6 +12,7 @@ from acm.paper._optima import all_rows as _optima
 from acm.paper._ranges import SearchSpace, search_space
 from acm.paper._ranges import all_rows as _ranges
 from acm.paper._rows import Table, find_table, known_datasets, known_models, tables
+from acm.paper._slips import Disagreement, disagreements, repeated
 from acm.paper._values import Published, cells, published
 
 
@@ -34,14 +35,17 @@ def table(name: str) -> list[Published] | list[Hyperparameters] | list[SearchSpa
 
 
 __all__ = [
+    "Disagreement",
     "Hyperparameters",
     "Published",
     "SearchSpace",
     "Table",
+    "disagreements",
     "hyperparameters",
     "known_datasets",
     "known_models",
     "published",
+    "repeated",
     "search_space",
     "table",
     "tables",

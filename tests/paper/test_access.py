@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import subprocess
 import sys
 
 import pytest
 
+import acm.paper
 from acm.errors import UsageError
 from acm.paper import (
     Hyperparameters,
@@ -215,3 +217,7 @@ def test_importing_the_room_brings_in_no_numerical_library():
     code = "import sys, acm.paper; print({'torch', 'numpy', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_examples_of_the_room_are_true():
+    assert doctest.testmod(acm.paper) == (0, 3)
