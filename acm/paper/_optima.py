@@ -133,7 +133,7 @@ def all_rows(key: str) -> tuple[Hyperparameters, ...]:
 
 
 def hyperparameters(model: str, dataset: str, protocol: str = "random") -> Hyperparameters:
-    """The published optimum for a model on a data set (Appendix A.4; fixed splits: Appendix G).
+    """The published optimum for a model on a data set (Appendix A.4; fixed splits: Appendix I).
 
     Args:
         model: As the paper prints it, "ACM-GCN" say; case does not matter.
