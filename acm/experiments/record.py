@@ -1,0 +1,88 @@
+"""One row of a results file: what was asked, what came out, and where."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import subprocess
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+
+import acm
+from acm.experiments.trial import Trial
+
+
+@dataclass(frozen=True)
+class Record(Trial):
+    """A finished trial.
+
+    Attributes:
+        val_accuracy: Validation accuracy at the selected epoch, from 0 to 1.
+        test_accuracy: Test accuracy there, from 0 to 1.
+        val_loss: Validation loss there.
+        best_epoch: The selected epoch, counted from 0.
+        epochs: How many were run.
+        seconds: How long training took.
+        device: Where it ran: `cpu` or `cuda`, and the processor's name.
+        threads: How many CPU threads PyTorch had.
+        versions: Of Python, PyTorch and this package.
+        commit: Of this package, `+` if its code had uncommitted changes; empty outside a checkout.
+    """
+
+    val_accuracy: float
+    test_accuracy: float
+    val_loss: float
+    best_epoch: int
+    epochs: int
+    seconds: float
+    device: str
+    threads: int
+    versions: str
+    commit: str
+
+    @property
+    def trial(self) -> Trial:
+        """What was asked, without what came out."""
+        return Trial(**{f.name: getattr(self, f.name) for f in fields(Trial)})
+
+
+def where(device: torch.device) -> dict[str, str | int]:
+    """The fields of a record that say where a trial runs."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
+    versions = (f"python {platform.python_version()}, torch {torch.__version__.split('+')[0]},"
+                f" acm {acm.__version__}")
+    return dict(device=f"{device.type}: {name}", threads=torch.get_num_threads(),
+                versions=versions, commit=commit())
+
+
+@functools.cache
+def processor() -> str:
+    """The name of the CPU, as the system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass  # not Linux
+    return platform.processor() or platform.machine()
+
+
+@functools.cache
+def commit() -> str:
+    """The commit of the package's code, `+` if it was changed since; empty if there is none."""
+    package = Path(acm.__file__).parent
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", "-C", str(package), *arguments], check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    try:
+        # An installed copy may lie inside somebody else's checkout: ask for our own file there.
+        if not git("ls-files", "__init__.py"):
+            return ""
+        changed = git("status", "--porcelain", "--", ".")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""

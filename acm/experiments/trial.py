@@ -1,0 +1,132 @@
+"""What is asked of one training, and the trials that make a cell of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from acm import paper
+from acm.data.names import dataset as known_dataset
+from acm.data.splits import num_fixed_splits
+from acm.errors import UsageError
+from acm.nn import build, model_name
+
+PROTOCOLS = ("random", "fixed")
+
+#: The paper publishes no optimum for its synthetic graphs; these lie in the ranges it searched.
+SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": 64}
+
+HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training: a model on one split of a graph, with a seed and all hyperparameters.
+
+    Attributes:
+        dataset: Name in `acm.data.DATASETS`.
+        model: Name in `acm.nn.MODELS`.
+        protocol: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
+            splits) or `"fixed"` (the ten splits of Geom-GCN, or of a later data set's release).
+        split: Which split, from 0.
+        seed: Decides, with the split, initial weights and dropout; the split does not depend on it.
+        lr, weight_decay, dropout, hidden: Hyperparameters.
+        channels: Names joined by `+`, such as `"low+high+identity"`.
+        mix: Whether nodes weigh the channels.
+    """
+
+    dataset: str
+    model: str
+    protocol: str
+    split: int
+    seed: int
+    lr: float
+    weight_decay: float
+    dropout: float
+    hidden: int
+    channels: str
+    mix: bool
+
+    @property
+    def entropy(self) -> int:
+        """The seed of the training itself: another for every seed and split."""
+        return int(np.random.SeedSequence([self.seed, self.split]).generate_state(1)[0])
+
+
+def uses_random_splits(dataset: str, protocol: str) -> bool:
+    """Whether splits are drawn; Deezer-Europe has published ones under either protocol."""
+    return protocol == "random" and dataset != "deezer-europe"
+
+
+def cell(dataset: str, model: str, protocol: str = "random", splits: int | None = None,
+         seed: int = 0, hyperparameters: Mapping[str, float | None] | None = None,
+         channels: str | None = None, mix: bool | None = None) -> list[Trial]:
+    """The trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
+
+    Args:
+        dataset: Name of the graph.
+        model: Name of the model, in any case.
+        protocol: `"random"` or `"fixed"`, see `Trial`.
+        splits: How many splits, from the first; by default as many as the paper has: ten, five on
+            Deezer-Europe.
+        seed: See `Trial`.
+        hyperparameters: Any of `lr`, `weight_decay`, `dropout` and `hidden`; what is left out (or
+            `None`) is the paper's optimum for the cell.
+        channels: Other channels than the model's own, joined by `+`.
+        mix: Whether to mix them, where it is not as the model does.
+
+    Raises:
+        UsageError: If a name is unknown, if there are not so many splits, if a value is out of
+            range, or if the paper publishes no optimum for the cell and some are not given.
+    """
+    known_dataset(dataset)
+    model = model_name(model)
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"unknown protocol {protocol!r}: the protocols are"
+                         f" {', '.join(PROTOCOLS)}")
+    splits = _number_of_splits(dataset, protocol, splits)
+    if seed < 0:
+        raise UsageError(f"seed is {seed}: a whole number from 0 is needed")
+    given = dict(hyperparameters or {})
+    unknown = set(given) - set(HYPERPARAMETERS)
+    if unknown:
+        raise UsageError(f"unknown hyperparameter {', '.join(sorted(unknown))}: there are"
+                         f" {', '.join(HYPERPARAMETERS)}")
+    values = optimum(dataset, model, protocol, given)
+    names = tuple(channels.split("+")) if channels else None
+    built = build(model, 1, 1, values["hidden"], values["dropout"], names, mix)
+    architecture = built.architecture
+    return [Trial(dataset, model, protocol, split, seed, **values,
+                  channels="+".join(architecture.channels), mix=architecture.mix)
+            for split in range(splits)]
+
+
+def optimum(dataset: str, model: str, protocol: str, given: Mapping[str, float | None]) -> dict:
+    """The given hyperparameters, completed by the paper's optimum for the cell."""
+    values = {name: value for name, value in given.items() if value is not None}
+    missing = [name for name in HYPERPARAMETERS if name not in values]
+    if set(missing) <= {"hidden"}:
+        values.setdefault("hidden", 64)  # the one width the paper's tables have
+    elif dataset == "synthetic":
+        values = SYNTHETIC | values
+    else:
+        published = paper.hyperparameters(model, dataset, protocol)
+        values = {name: getattr(published, name) for name in HYPERPARAMETERS} | values
+    values["hidden"] = int(values["hidden"])
+    if not values["lr"] > 0 or not values["weight_decay"] >= 0 or values["hidden"] < 1:
+        raise UsageError(f"lr={values['lr']}, weight_decay={values['weight_decay']},"
+                         f" hidden={values['hidden']}: a positive, a non-negative and a positive"
+                         " number are needed")
+    return {name: float(value) if name != "hidden" else value
+            for name, value in sorted(values.items(), key=lambda v: HYPERPARAMETERS.index(v[0]))}
+
+
+def _number_of_splits(dataset: str, protocol: str, splits: int | None) -> int:
+    most = None if uses_random_splits(dataset, protocol) else num_fixed_splits(dataset)
+    splits = splits if splits is not None else most or 10
+    if splits < 1 or (most is not None and splits > most):
+        there = "1 or more are needed" if most is None else f"{dataset} has {most} of them"
+        raise UsageError(f"{splits} {protocol} splits: {there}")
+    return splits
