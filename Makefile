@@ -28,7 +28,7 @@ help:
 
 book: $(INSTALLED)
 	@python book/_ext/notebooks.py build
-	@python book/_ext/build.py
+	@python book/_ext/make_book.py
 
 notebooks: $(INSTALLED)
 	@python book/_ext/notebooks.py all
