@@ -1,7 +1,8 @@
 """Raw files: where each lies, how it is had, and whether it is the right one.
 
-`ACM_DATA_MIRROR` (a folder or an http(s) address) replaces the public base address, `ACM_DATA_CACHE`
-the cache folder, `ACM_DATA_TIMEOUT` the seconds without any data after which a server counts as stalled.
+`ACM_DATA_MIRROR` (a folder or an http(s) address) replaces the public base address,
+`ACM_DATA_CACHE` the cache folder, `ACM_DATA_TIMEOUT` the seconds without any data after which a
+server counts as stalled.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from acm.data.names import DATASETS, dataset, read_table
 from acm.errors import UsageError
 
 PUBLIC_BASE = "https://raw.githubusercontent.com"
+PARSER_VERSION = 1  # raised with every change of what a parser returns: old parsed graphs are left
 
 
 class RawFile(NamedTuple):
@@ -101,14 +103,24 @@ def cached(file: RawFile) -> Path:
     return cache_folder() / "raw" / file.path
 
 
+def parsed(name: str) -> Path:
+    """Where a data set lies once it is parsed: other raw files or another parser, another name."""
+    key = [PARSER_VERSION] + [file.sha256 for file in raw_files(name, splits=False)]
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()
+    return cache_folder() / "parsed" / f"{name}-{digest[:16]}.npz"
+
+
 def _inspect(file: RawFile, location: Path) -> FileStatus:
     """Read a file and say whether it is the one the registry describes."""
-    if not location.is_file():
-        return FileStatus(file, "missing", None, None, None)
-    with location.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    state = "ok" if found == file.sha256 else "damaged"
-    return FileStatus(file, state, location.stat().st_size, found, location)
+    try:
+        if not location.is_file():
+            return FileStatus(file, "missing", None, None, None)
+        with location.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        size = location.stat().st_size
+    except OSError as error:
+        raise UsageError(f"{location} cannot be read: {error.strerror}") from error
+    return FileStatus(file, "ok" if found == file.sha256 else "damaged", size, found, location)
 
 
 def _fault(status: FileStatus) -> str:
@@ -139,12 +151,19 @@ def _download(file: RawFile) -> Path:
             if status.state != "ok":  # before pooch's own check: to say what came instead
                 raise UsageError(f"{url} is not the file expected: {_fault(status)}")
 
-    label = f"{file.dataset} {file.role}"
-    bar = sys.stderr.isatty() and tqdm(total=file.size, desc=label, unit="B", unit_scale=True)
-    downloader = Downloader(progressbar=bar, chunk_size=2**16, timeout=seconds)
+    bar = False
+    if sys.stderr.isatty():  # TQDM_DISABLE silences it there, too
+        label = f"{file.dataset} {file.role}"
+        bar = tqdm(total=file.size, desc=label, unit="B", unit_scale=True, leave=False)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        pooch.retrieve(url, f"sha256:{file.sha256}", target.name, target.parent, None, downloader)
+        target.parent.mkdir(parents=True, exist_ok=True)  # pooch's own way races between processes
+        pooch.retrieve(
+            url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=target.name,
+            path=target.parent,
+            downloader=Downloader(progressbar=bar, chunk_size=2**16, timeout=seconds),
+        )
     except UsageError:
         raise
     except requests.RequestException as error:
@@ -155,18 +174,20 @@ def _download(file: RawFile) -> Path:
             "set ACM_DATA_CACHE to a folder that can be written"
         ) from error
     finally:
-        if bar is not False:
+        if bar is not False:  # a bar without a total has no truth value
             bar.close()
     return target
 
 
 def _network_fault(error: Exception, seconds: float) -> str:
     """What a failed request says about the server, in words."""
+    from requests.exceptions import ChunkedEncodingError
+
     if (response := getattr(error, "response", None)) is not None:
         return f"answered {response.status_code} {response.reason}"
     if "timed out" in str(error):
         return f"sent no data for {seconds:g} s: try again, or raise ACM_DATA_TIMEOUT"
-    if "IncompleteRead" in str(error):
+    if isinstance(error, ChunkedEncodingError):
         return "broke off before the end of the file: try again"
     return f"cannot be reached ({type(error).__name__}): is there a network, or a mirror?"
 
@@ -212,8 +233,8 @@ def verify(names: Iterable[str] | str | None = None) -> list[FileStatus]:
     """Check every raw file of these data sets (all, by default), downloading nothing.
 
     Returns:
-        One `FileStatus` a file: "ok", "missing" or "damaged", with the size and checksum found beside
-        those expected (`status.file.size`, `status.file.sha256`).
+        One `FileStatus` a file: "ok", "missing" or "damaged", with the size and checksum found
+        beside those expected (`status.file.size`, `status.file.sha256`).
     """
     found = []
     for name in _chosen(names):
@@ -228,7 +249,7 @@ def verify(names: Iterable[str] | str | None = None) -> list[FileStatus]:
 def available(name: str) -> bool:
     """Whether `load(name)` needs no download: a look at names and sizes, never at the network."""
     folder = mirror_folder()
-    return all(
+    return parsed(name).is_file() or all(
         any(path.is_file() and path.stat().st_size == file.size for path in places)
         for file in raw_files(name, splits=False)
         for places in [[cached(file)] + ([folder / file.path] if folder else [])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import tempfile
@@ -17,12 +16,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from acm.data.files import cache_folder, locate, raw_files
+from acm.data.files import locate, parsed, raw_files
 from acm.data.names import dataset
 from acm.data.parsers import RawGraph, parse
 from acm.errors import UsageError
-
-PARSER_VERSION = 1  # raised with every change of what a parser returns: old parsed graphs are left
 
 
 def load(name: str, directed: bool = False) -> Data:
@@ -33,10 +30,10 @@ def load(name: str, directed: bool = False) -> Data:
         directed: give the distinct directed rows of the raw edge file instead.
 
     Returns:
-        A fresh graph with `x` [N, F], float32 raw features, a CSR tensor where less than an eighth is
-        non-zero; `edge_index` [2, E], int64, sorted, each edge in both directions, each raw self-loop
-        once; `y` [N], int64; `name`; `num_classes`; `raw_rows`, the rows of the edge file with
-        repeated ones; and `directed_edges`, how many of them are distinct.
+        A fresh graph with `x` [N, F], float32 raw features, a CSR tensor where less than an eighth
+        is non-zero; `edge_index` [2, E], int64, sorted, each edge in both directions, each raw
+        self-loop once; `y` [N], int64; `name`; `num_classes`; `raw_rows`, the rows of the edge file
+        with repeated ones; and `directed_edges`, how many of them are distinct.
 
     Raises:
         UsageError: there is no such data set, or its raw files cannot be had.
@@ -50,14 +47,14 @@ def load(name: str, directed: bool = False) -> Data:
 
 
 def to_data(name: str, raw: RawGraph, directed: bool) -> Data:
-    """A parsed graph as `Data`."""
-    edge_index = torch.from_numpy(raw.edges.copy())
+    """A parsed graph as `Data`, which takes the arrays over."""
+    edge_index = torch.from_numpy(raw.edges)
     if not directed:
         edge_index = to_undirected(edge_index, num_nodes=len(raw.y))
     return Data(
-        x=sparse_tensor(raw.x) if sp.issparse(raw.x) else torch.from_numpy(raw.x.copy()),
+        x=sparse_tensor(raw.x) if sp.issparse(raw.x) else torch.from_numpy(raw.x),
         edge_index=edge_index,
-        y=torch.from_numpy(raw.y.copy()),
+        y=torch.from_numpy(raw.y),
         name=name,
         num_classes=int(raw.y.max()) + 1,
         raw_rows=raw.raw_rows,
@@ -109,14 +106,13 @@ def row_normalize(x: Tensor) -> Tensor:
 
 def _parsed(name: str, kind: str) -> RawGraph:
     """The parsed graph, from the cache where it is there and sound, else from the raw files."""
-    files = raw_files(name, splits=False)
-    key = hashlib.sha256(repr((PARSER_VERSION, [file.sha256 for file in files])).encode())
-    path = cache_folder() / "parsed" / f"{name}-{key.hexdigest()[:16]}.npz"
+    path = parsed(name)
     try:
         return _read(path)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         pass  # not there, or damaged: the raw files tell
-    raw = parse(name, kind, {file.role: locate(file) for file in files})
+    files = {file.role: locate(file) for file in raw_files(name, splits=False)}
+    raw = parse(name, kind, files)
     try:
         _write(path, raw)
     except OSError:

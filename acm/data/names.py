@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 from difflib import get_close_matches
 from importlib import resources
+from numbers import Integral
 from typing import NamedTuple
 
 from acm.errors import UsageError
 
 
 class Dataset(NamedTuple):
-    """One data set: its name, how its raw files are read, a line on it and what to know about it."""
+    """One data set: name, how its raw files are read, a line on it, and what to know of it."""
 
     name: str
     kind: str
@@ -25,9 +26,7 @@ def read_table(filename: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-DATASETS: dict[str, Dataset] = {
-    row["name"]: Dataset(**row) for row in read_table("datasets.csv")
-}
+DATASETS: dict[str, Dataset] = {row["name"]: Dataset(**row) for row in read_table("datasets.csv")}
 """All data sets by name: the paper's ten, five later ones, and the embedded `synthetic`."""
 
 PAPER_DATASETS: tuple[str, ...] = tuple(DATASETS)[:10]
@@ -41,6 +40,10 @@ def dataset(name: str) -> Dataset:
     except (KeyError, TypeError):
         close = get_close_matches(str(name).lower(), DATASETS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(
-            f"no data set {name!r}: {hint}there are {', '.join(DATASETS)}"
-        ) from None
+        raise UsageError(f"no data set {name!r}: {hint}there are {', '.join(DATASETS)}") from None
+
+
+def check_whole(label: str, value: object, least: int) -> None:
+    """Raise `UsageError` unless `value` is a whole number from `least` up."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{label}={value!r}: a whole number from {least} up")

@@ -135,5 +135,5 @@ def parse(name: str, kind: str, files: dict[str, Path]) -> RawGraph:
         return _PARSERS[kind](files)
     except UsageError:
         raise
-    except (ValueError, KeyError, IndexError, AttributeError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, zipfile.BadZipFile) as error:
         raise UsageError(f"{name}: its raw files cannot be parsed: {error}") from error

@@ -14,7 +14,7 @@ from acm.errors import UsageError
 
 _reconstruct = np.ndarray([0]).__reduce__()[0]
 
-# Every callable that a pickle may name, spelt out: pickles of Python 2 and old SciPy name old places.
+# All that a pickle may name, spelt out: those of Python 2 and old SciPy name old places.
 _ALLOWED = {
     ("numpy", "ndarray"): np.ndarray,
     ("numpy", "dtype"): np.dtype,
@@ -29,7 +29,8 @@ _ALLOWED = {
 
 
 class _ArrayUnpickler(pickle._Unpickler):
-    # The one written in Python: C's resolves extension codes it has seen without asking `find_class`.
+    # The one in Python: C's resolves extension codes it has seen without asking `find_class`.
+
     def find_class(self, module: str, name: str) -> Any:
         try:
             return _ALLOWED[module, name]

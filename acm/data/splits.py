@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from acm.data.files import locate, raw_files
-from acm.data.names import dataset
+from acm.data.names import check_whole, dataset
 from acm.data.pickles import load_arrays
 from acm.errors import UsageError
 
@@ -38,13 +39,12 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     Raises:
         UsageError: the labels or shares make no sense, or a part would be empty.
     """
-    y = np.asarray(y)
+    y = torch.as_tensor(y).cpu().numpy()
     if y.ndim != 1 or not len(y) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
         raise UsageError("random_split takes labels [N], whole numbers from 0")
     if not (train > 0 and val > 0 and train + val < 1):
         raise UsageError(f"shares train={train}, val={val}: both above 0, their sum below 1")
-    if seed < 0:
-        raise UsageError(f"seed {seed}: a whole number from 0")
+    check_whole("seed", seed, 0)
     rng = np.random.default_rng(seed)
     quota = round(train * len(y) / (int(y.max()) + 1))
     classes = [rng.permutation(np.flatnonzero(y == c)) for c in range(int(y.max()) + 1)]
@@ -84,7 +84,7 @@ def fixed_split(name: str, index: int) -> Split:
     count = num_fixed_splits(name)
     if count == 0:
         raise UsageError(f"{name} has no fixed splits: use random_split")
-    if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < count:
+    if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= index < count:
         raise UsageError(f"{name} has no fixed split {index!r}: it has 0 to {count - 1}")
     files = {file.role: file for file in raw_files(name)}
     kind = dataset(name).kind
