@@ -1,0 +1,136 @@
+"""A cell of ours against the paper's."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from acm import paper
+from acm.errors import UsageError
+from acm.experiments import Record, Trial
+from acm.nn import MODELS
+
+#: How the ablation (Table 2) names the channels that are left when some are taken out.
+_ABLATION = {"low+high": "LP+HP", "low+identity": "LP+Identity"}
+
+#: Beyond so many standard errors two means are told apart.
+LIMIT = 2.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ours and the paper's test accuracy of one cell, in percent.
+
+    Attributes:
+        records: The records of the cell, one a split.
+        published: The paper's cell, or `None` where it has none.
+        mean, std: Of ours; `std` is that of a sample, NaN of a single split.
+    """
+
+    records: tuple[Record, ...]
+    published: paper.Published | None
+    mean: float
+    std: float
+
+    @property
+    def delta(self) -> float:
+        """Ours less the paper's mean, in points; NaN without a published one."""
+        there = self.published is not None and self.published.mean is not None
+        return self.mean - self.published.mean if there else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of `delta`: of two means of independent splits."""
+        if math.isnan(self.delta) or self.published.std is None:
+            return math.nan
+        published_splits = 5 if self.records[0].dataset == "deezer-europe" else 10
+        return math.sqrt(self.std ** 2 / len(self.records)
+                         + self.published.std ** 2 / published_splits)
+
+    @property
+    def verdict(self) -> str:
+        """`"reproduced"` within two standard errors, else `"higher"` or `"lower"`.
+
+        `"not comparable"` where the paper has no mean and standard deviation, or we one split.
+        """
+        if math.isnan(self.standard_error):
+            return "not comparable"
+        if abs(self.delta) <= LIMIT * self.standard_error:
+            return "reproduced"
+        return "higher" if self.delta > 0 else "lower"
+
+    def sentence(self) -> str:
+        """The comparison in words."""
+        first = self.records[0]
+        n = len(self.records)
+        spread = "" if n == 1 else f" ± {self.std:.2f}"
+        ours = (f"{first.model} on {first.dataset}: {self.mean:.2f}{spread} % over {n}"
+                f" {first.protocol} split{'s' if n > 1 else ''}")
+        if math.isnan(self.delta):
+            return f"{ours}; the paper has no such number."
+        theirs = (f"{ours}; the paper has {self.published.text} ({self.published.source}),"
+                  f" a difference of {self.delta:+.2f} points")
+        if self.verdict == "not comparable":
+            return f"{theirs}; without a spread on both sides there is no verdict."
+        ratio = abs(self.delta) / self.standard_error if self.standard_error else math.inf
+        return (f"{theirs} or {ratio:.1f} standard errors ({self.standard_error:.2f}):"
+                f" {self.verdict}.")
+
+
+def compare(records: Sequence[Record]) -> Comparison:
+    """Hold the records of one cell against the paper's number for it.
+
+    Random splits are held against Table 3, or Table 2 where channels or the mixing are left out;
+    fixed splits against Table 8.
+
+    Raises:
+        UsageError: If there is no record, or they are not all of one cell.
+    """
+    if not records:
+        raise UsageError("there is no record to compare")
+    asked = [f.name for f in fields(Trial) if f.name != "split"]
+    kinds = {tuple(getattr(r, name) for name in asked) for r in records}
+    if len(kinds) > 1:
+        differ = [name for k, name in enumerate(asked) if len({kind[k] for kind in kinds}) > 1]
+        raise UsageError(f"the records are of several cells: they differ in {', '.join(differ)}")
+    accuracy = [100 * r.test_accuracy for r in records]
+    std = statistics.stdev(accuracy) if len(accuracy) > 1 else math.nan
+    return Comparison(tuple(records), _published(records[0]), statistics.fmean(accuracy), std)
+
+
+def _published(record: Record) -> paper.Published | None:
+    own = MODELS[record.model]
+    table, model = "sota" if record.protocol == "random" else "fixed", record.model
+    complete = record.channels == "+".join(own.channels)
+    if not complete or record.mix != own.mix:
+        # The ablation leaves out either a channel or the mixing, on random splits.
+        left = "no mixing" if complete else record.mix and _ABLATION.get(record.channels)
+        if not left or record.protocol != "random":
+            return None
+        table, model = "ablation", f"{model} {left}"
+    try:
+        return paper.published(table, model=model, dataset=record.dataset)
+    except UsageError:
+        return None
+
+
+def agreement(record: Record, kept: Record) -> str:
+    """Whether a training gave what a kept record of the same trial says, in words.
+
+    Raises:
+        UsageError: If the two are not of one trial.
+    """
+    if record.trial != kept.trial:
+        raise UsageError("the two records are of different trials")
+    outcome = ("val_accuracy", "test_accuracy", "val_loss", "best_epoch", "epochs")
+    if all(getattr(record, name) == getattr(kept, name) for name in outcome):
+        return "This machine reproduces the kept record to the last bit."
+    same = record.test_accuracy == kept.test_accuracy
+    return (f"This machine gives {100 * record.test_accuracy:.2f} % where the kept record has"
+            f" {100 * kept.test_accuracy:.2f} %"
+            + (", the same accuracy by another path" if same else "")
+            + f" (validation loss {record.val_loss:.6f} against {kept.val_loss:.6f}): the two ran on"
+            f" {record.device} with {record.versions} and on {kept.device} with {kept.versions},"
+            " which round differently, and training amplifies that.")

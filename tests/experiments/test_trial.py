@@ -1,0 +1,66 @@
+"""A cell's trials: the paper's optimum where nothing is given, and what is refused."""
+
+import pytest
+
+from acm.errors import UsageError
+from acm.experiments import Trial, cell
+
+
+def test_the_papers_optimum_is_the_default():
+    # Hyperparameter table of the ACM-GNNs: Cornell, ACM-GCN.
+    trials = cell("cornell", "acm-gcn")
+    assert trials[3] == Trial("cornell", "ACM-GCN", "random", 3, 0, 0.05, 1e-2, 0.2, 64,
+                              "low+high+identity", True)
+    assert [t.split for t in trials] == list(range(10))
+
+
+def test_given_hyperparameters_replace_the_papers():
+    trial = cell("cornell", "ACM-GCN", hyperparameters={"lr": 0.3, "dropout": None})[0]
+    assert (trial.lr, trial.weight_decay, trial.dropout) == (0.3, 1e-2, 0.2)
+
+
+def test_the_fixed_protocol_has_its_own_optimum():
+    random, fixed = cell("cornell", "ACM-GCN", splits=1), cell("cornell", "ACM-GCN", "fixed")
+    assert (fixed[0].weight_decay, fixed[0].dropout) == (5e-4, 0.5)
+    assert len(fixed) == 10 and random[0] != fixed[0]
+
+
+def test_deezer_has_five_splits_under_either_protocol():
+    assert len(cell("deezer-europe", "ACM-GCN")) == 5
+
+
+def test_every_split_and_seed_has_its_own_entropy():
+    drawn = {t.entropy for seed in range(5) for t in cell("cornell", "ACM-GCN", seed=seed)}
+    assert len(drawn) == 50
+
+
+def test_channels_and_mixing():
+    trial = cell("cornell", "ACM-GCN", channels="low+high", mix=False)[0]
+    assert (trial.channels, trial.mix) == ("low+high", False)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("cornel", "GCN"), "did you mean 'cornell'"),
+    (("cornell", "GNC"), "did you mean GCN"),
+    (("cornell", "GCN", "randon"), "random, fixed"),
+    (("cornell", "GCN", "random", 0), "1 or more"),
+    (("cornell", "ACM-GCN", "fixed", 11), "cornell has 10"),
+    (("deezer-europe", "ACM-GCN", "random", 6), "deezer-europe has 5"),
+    (("cornell", "GCN", "random", 1, -1), "seed is -1"),
+    (("cornell", "GCN", "random", 1, 0, {"leraning_rate": 1}), "unknown hyperparameter"),
+    (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "positive"),
+    (("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}), "positive"),
+    (("cornell", "GCN", "random", 1, 0, {"hidden": 0}), "positive"),
+    (("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}), "dropout is 1"),
+    (("cornell", "MLP-2"), "publishes no hyperparameters of MLP-2"),
+    (("cornell", "GCN", "random", 1, 0, {}, "low+mid"), "low, high, identity"),
+])
+def test_bad_input_is_said_in_one_line(arguments, words):
+    with pytest.raises(UsageError, match=words) as error:
+        cell(*arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_without_a_published_optimum_runs_when_all_is_given():
+    values = {"lr": 0.1, "weight_decay": 0.0, "dropout": 0.0}
+    assert cell("cornell", "MLP-2", hyperparameters=values)[0].hidden == 64

@@ -1,0 +1,92 @@
+"""Verdicts against numbers worked out by hand."""
+
+import dataclasses
+import math
+
+import pytest
+
+from acm.errors import UsageError
+from acm.experiments import Record, cell
+from acm.report import agreement, compare
+
+
+def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", **options):
+    trials = cell(dataset, model, protocol, len(accuracies),
+                  hyperparameters={"lr": 0.1, "weight_decay": 0.0, "dropout": 0.1}, **options)
+    return [Record(**vars(t), val_accuracy=0.5, test_accuracy=a, val_loss=1.0, best_epoch=1,
+                   epochs=2, seconds=0.1, device="cpu: x", threads=1, versions="v", commit="")
+            for t, a in zip(trials, accuracies)]
+
+
+def test_against_a_calculation_by_hand():
+    # Table 3: 94.75 ± 3.8 over ten. Ours 90 and 94: mean 92, std √8.
+    found = compare(records([0.90, 0.94]))
+    assert (found.mean, found.std) == (pytest.approx(92), pytest.approx(math.sqrt(8)))
+    assert found.delta == pytest.approx(-2.75)
+    assert found.standard_error == pytest.approx(math.sqrt(8 / 2 + 3.8 ** 2 / 10))
+    assert found.verdict == "reproduced"
+    sentence = found.sentence()
+    assert "92.00 ± 2.83 %" in sentence and "94.75 ± 3.8" in sentence and "-2.75" in sentence
+    assert "tab:sota" in sentence and sentence.endswith("reproduced.")
+
+
+@pytest.mark.parametrize("mean, verdict", [(0.90, "lower"), (0.99, "higher"), (0.945, "reproduced")])
+def test_verdicts(mean, verdict):
+    assert compare(records([mean + s for s in (-0.01, 0.01) * 5])).verdict == verdict
+
+
+def test_the_limit_is_two_standard_errors():
+    # No spread of ours: the standard error is 3.8 / √10 = 1.2017, twice it 2.4033.
+    assert compare(records([0.9475 - 0.02403] * 10)).verdict == "reproduced"
+    assert compare(records([0.9475 - 0.02404] * 10)).verdict == "lower"
+
+
+def test_deezer_has_five_splits():
+    found = compare(records([0.67] * 5, "deezer-europe"))
+    assert found.standard_error == pytest.approx(0.38 / math.sqrt(5))
+
+
+@pytest.mark.parametrize("arguments, options, mean", [
+    (("cornell", "ACM-GCN", "fixed"), {}, 85.14),
+    (("cornell", "ACM-GCN"), {"channels": "low+high"}, 82.13),
+    (("cornell", "ACMII-GCN"), {"channels": "low+identity"}, 94.26),
+    (("cornell", "ACM-SGC-1"), {"mix": False}, 88.2),
+    (("cornell", "ACM-GCN"), {"mix": False}, 91.64),
+    (("cornell", "ACM-GCN"), {"channels": "low+high", "mix": False}, None),
+    (("cornell", "ACM-GCN", "fixed"), {"mix": False}, None),
+    (("cornell", "ACM-GCN"), {"channels": "high+identity"}, None),
+    (("cornell", "ACM-GCN"), {"channels": "low"}, None),
+    (("synthetic", "ACM-GCN"), {}, None),
+    (("cornell", "MLP-1"), {}, None),
+])
+def test_which_cell_of_which_table(arguments, options, mean):
+    found = compare(records([0.5, 0.6], *arguments, **options))
+    assert (found.published.mean if found.published else None) == mean
+    if mean is None:
+        assert found.verdict == "not comparable"
+        assert found.sentence().endswith("the paper has no such number.")
+
+
+def test_one_split_has_no_verdict():
+    found = compare(records([0.9]))
+    assert found.verdict == "not comparable" and "no verdict" in found.sentence()
+
+
+def test_records_of_several_cells_are_refused():
+    mixed = records([0.5]) + records([0.5], "texas")
+    with pytest.raises(UsageError, match="differ in dataset"):
+        compare(mixed)
+    with pytest.raises(UsageError, match="no record"):
+        compare([])
+
+
+def test_agreement_with_a_kept_record():
+    record, = records([0.5])
+    assert "to the last bit" in agreement(record, dataclasses.replace(record, seconds=9.0))
+    other = dataclasses.replace(record, test_accuracy=0.75, device="cpu: y")
+    assert "50.00 % where the kept record has 75.00 %" in agreement(record, other)
+    assert "cpu: x" in agreement(record, other) and "cpu: y" in agreement(record, other)
+    path = dataclasses.replace(record, val_loss=1.5)
+    assert "the same accuracy by another path" in agreement(record, path)
+    with pytest.raises(UsageError, match="different trials"):
+        agreement(record, dataclasses.replace(record, split=3))
