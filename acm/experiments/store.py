@@ -105,6 +105,20 @@ class Store:
                                  " line and its trial will be run again") from error
 
 
+def results(table: str) -> Store:
+    """The committed records of a table: `results/<table>.csv` of this checkout.
+
+    Raises:
+        UsageError: If there are none; the line names what there is.
+    """
+    folder = Path(__file__).parents[2] / "results"
+    there = sorted(path.stem for path in folder.glob("*.csv"))
+    if table not in there:
+        raise UsageError(f"no committed records {table!r}: there are {', '.join(there) or 'none'}"
+                         " (an installed package has none, a checkout has)")
+    return Store(folder / f"{table}.csv")
+
+
 def _cells(record: Record) -> list[str]:
     # `repr` of a float is the shortest text that reads back to the same float.
     return [repr(value) if isinstance(value, float) else str(value) for value in astuple(record)]

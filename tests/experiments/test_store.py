@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Store
+from acm.experiments import Store, cell, results
 
 
 @pytest.fixture
@@ -79,7 +79,6 @@ def _append_all(path, records):
 
 
 def test_rivals_lose_and_double_nothing(store, make_record):
-    from acm.experiments import cell
     trials = cell("synthetic", "MLP-1", splits=30)
     records = [make_record(t) for t in trials]
     context = multiprocessing.get_context("fork")
@@ -117,3 +116,16 @@ def test_a_folder_in_the_way_is_one_line(tmp_path, trials, make_record):
     for path in (tmp_path, tmp_path / "file" / "runs.csv"):
         with pytest.raises(UsageError):
             Store(path).append(make_record(trials[0]))
+
+
+def test_committed_records_are_named_where_they_are_missing():
+    with pytest.raises(UsageError, match="no committed records 'nonsense'"):
+        results("nonsense")
+
+
+def test_every_committed_record_can_be_read_and_stands_once():
+    tables = [path for path in results("sota").path.parent.glob("*.csv")]
+    assert tables
+    for path in tables:
+        trials = [r.trial for r in Store(path).records()]
+        assert trials and len(set(trials)) == len(trials), path.name
