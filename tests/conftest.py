@@ -24,7 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "data: needs the raw data (skips without, see conftest.py)")
     if hasattr(config, "workerinput"):
         return
-    if os.environ.get("ACM_DATA_MIRROR"):  # costs little to read anew: leave the user's cache alone
+    if mirror := os.environ.get(
+        "ACM_DATA_MIRROR"
+    ):  # quick to read anew: no need of the user's cache
+        if "://" not in mirror:
+            os.environ["ACM_DATA_MIRROR"] = os.path.abspath(mirror)  # some tests change directory
         os.environ[_CACHE] = os.environ["ACM_DATA_CACHE"] = tempfile.mkdtemp(prefix="acm-tests-")
     try:
         at_hand = all(available(name) for name in DATASETS)

@@ -111,7 +111,7 @@ def compact(x: sp.spmatrix | np.ndarray) -> sp.csr_matrix | np.ndarray:
 
 def _graph(x: sp.spmatrix | np.ndarray, edges: np.ndarray, y: np.ndarray) -> RawGraph:
     x = compact(x)
-    y = y.astype(np.int64)
+    y = np.asarray(y, dtype=np.int64)
     if not len(y) == x.shape[0] or edges.min() < 0 or edges.max() >= len(y) or y.min() < 0:
         raise ValueError("its edges, features and labels do not fit together")
     return RawGraph(x, np.unique(edges, axis=0).T.copy(), y, len(edges))
