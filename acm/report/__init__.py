@@ -6,10 +6,13 @@ _HOME = {
     "Comparison": "comparison",
     "agreement": "comparison",
     "compare": "comparison",
+    "compare_cells": "comparison",
     "environment": "machine",
     "graphs_at_hand": "machine",
     "plot_channel_weights": "figures",
     "plot_history": "figures",
+    "plot_splits": "figures",
+    "comparison_table": "tables",
 }
 
 __all__ = sorted(_HOME)

@@ -79,6 +79,14 @@ class Comparison:
                 f" {self.verdict}.")
 
 
+def compare_cells(records: Sequence[Record]) -> list[Comparison]:
+    """`compare` for each cell that the records are of, in their order."""
+    cells: dict[tuple, list[Record]] = {}
+    for record in records:
+        cells.setdefault(_cell(record), []).append(record)
+    return [compare(cell) for cell in cells.values()]
+
+
 def compare(records: Sequence[Record]) -> Comparison:
     """Hold the records of one cell against the paper's number for it.
 
@@ -90,14 +98,21 @@ def compare(records: Sequence[Record]) -> Comparison:
     """
     if not records:
         raise UsageError("there is no record to compare")
-    asked = [f.name for f in fields(Trial) if f.name != "split"]
-    kinds = {tuple(getattr(r, name) for name in asked) for r in records}
+    kinds = {_cell(r) for r in records}
     if len(kinds) > 1:
-        differ = [name for k, name in enumerate(asked) if len({kind[k] for kind in kinds}) > 1]
+        differ = [name for k, name in enumerate(_ASKED) if len({kind[k] for kind in kinds}) > 1]
         raise UsageError(f"the records are of several cells: they differ in {', '.join(differ)}")
     accuracy = [100 * r.test_accuracy for r in records]
     std = statistics.stdev(accuracy) if len(accuracy) > 1 else math.nan
     return Comparison(tuple(records), _published(records[0]), statistics.fmean(accuracy), std)
+
+
+_ASKED = tuple(f.name for f in fields(Trial) if f.name != "split")
+
+
+def _cell(record: Record) -> tuple:
+    """What the records of one cell have in common."""
+    return tuple(getattr(record, name) for name in _ASKED)
 
 
 def _published(record: Record) -> paper.Published | None:

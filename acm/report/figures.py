@@ -11,6 +11,7 @@ from torch import Tensor
 
 from acm.errors import UsageError
 from acm.nn import CHANNELS
+from acm.report.comparison import Comparison
 from acm.training import Fit
 
 #: One colour a channel, told apart by the colour-blind too, on white and on black.
@@ -68,4 +69,28 @@ def plot_channel_weights(weights: Sequence[Tensor], y: Tensor,
     rows[-1, 0].tick_params(axis="x", length=0)
     figure.legend(*rows[0, 0].get_legend_handles_labels(), loc="outside upper center",
                   ncols=len(channels), frameon=False)
+    return figure
+
+
+def plot_splits(comparisons: Sequence[Comparison]) -> Figure:
+    """The test accuracy of every split, beside the paper's mean and standard deviation."""
+    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    for place, c in enumerate(comparisons):
+        accuracy = [100 * r.test_accuracy for r in c.records]
+        # Spread by the order of the splits, so that equal accuracies stay apart.
+        offset = np.linspace(-0.28, -0.08, len(accuracy))
+        axes.plot(place + offset, accuracy, "o", color=COLORS["low"], markersize=3.5, alpha=0.7,
+                  label="a split of ours" if place == 0 else None)
+        axes.hlines(c.mean, place - 0.3, place - 0.06, color=COLORS["low"],
+                    label="our mean" if place == 0 else None)
+        if c.published is not None and c.published.mean is not None:
+            axes.errorbar(place + 0.15, c.published.mean, c.published.std, fmt="s", capsize=3,
+                          color=COLORS["high"], markersize=4,
+                          label="the paper, mean and standard deviation" if place == 0 else None)
+    names = [c.records[0].dataset for c in comparisons]
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set(ylabel="test accuracy (%)")
+    axes.grid(axis="y", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
     return figure

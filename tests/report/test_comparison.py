@@ -7,7 +7,7 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import Record, cell
-from acm.report import agreement, compare
+from acm.report import agreement, compare, compare_cells, comparison_table, plot_splits
 
 
 def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", **options):
@@ -78,6 +78,25 @@ def test_records_of_several_cells_are_refused():
         compare(mixed)
     with pytest.raises(UsageError, match="no record"):
         compare([])
+
+
+def test_cells_are_told_apart_and_tabulated():
+    found = compare_cells([*records([0.90, 0.94]), *records([0.5, 0.6], "synthetic"),
+                           *records([0.9, 0.9], protocol="fixed")])
+    assert [(len(c.records), c.records[0].dataset) for c in found] == [
+        (2, "cornell"), (2, "synthetic"), (2, "cornell")]
+    table = comparison_table(found)
+    assert table.loc["cornell", "paper"].tolist() == ["94.75 ± 3.8", "85.14 ± 6.07"]
+    assert table["Δ"].tolist() == pytest.approx([-2.75, math.nan, 4.86], nan_ok=True)
+    assert table["verdict"].tolist() == ["reproduced", "not comparable", "higher"]
+
+
+def test_the_strip_plot_has_every_split_and_the_papers_cell():
+    axes, = plot_splits(compare_cells([*records([0.90, 0.94]), *records([0.5], "synthetic")])).axes
+    assert list(axes.lines[0].get_ydata()) == pytest.approx([90, 94])
+    assert axes.containers[0].lines[0].get_ydata() == pytest.approx([94.75])
+    assert len(axes.containers) == 1
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["cornell", "synthetic"]
 
 
 def test_agreement_with_a_kept_record():
