@@ -12,14 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from torch_geometric.data import Data
 from torch_geometric.io import read_planetoid_data
 
 from acm.data.files import locate, parsed, raw_files
-from acm.data.graphs import load, row_normalize, sparse_tensor
+from acm.data.graphs import load
 from acm.data.names import DATASETS, PAPER_DATASETS
 from acm.data.parsers import parse
 from acm.errors import UsageError
@@ -306,34 +303,3 @@ def test_every_public_name_is_there() -> None:
         assert getattr(acm.data, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
         acm.data.lod  # noqa: B018
-
-
-features = hnp.arrays(
-    np.float32,
-    hnp.array_shapes(min_dims=2, max_dims=2, max_side=6),
-    elements=st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.0, 3.5]),
-)
-
-
-@given(features)
-def test_row_normalize(x: np.ndarray) -> None:
-    import scipy.sparse as sp
-
-    expected = np.array([row / s if (s := sum(abs(v) for v in row)) else row for row in x])
-    before = x.copy()
-    result = row_normalize(torch.from_numpy(x))
-    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-6)
-    sparse = row_normalize(sparse_tensor(sp.csr_matrix(x)))
-    assert sparse.layout == torch.sparse_csr
-    np.testing.assert_allclose(dense(sparse), expected, rtol=1e-6)
-    assert np.array_equal(x, before)
-
-
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
-def test_row_normalize_refuses_what_is_no_number(bad: float) -> None:
-    x = torch.tensor([[1.0, bad], [0.0, 1.0]])
-    for features in (x, x.to_sparse_csr()):
-        with pytest.raises(UsageError, match="NaN or infinite"):
-            row_normalize(features)
-    with pytest.raises(UsageError, match=r"dense or CSR matrix \[N, F\]"):
-        row_normalize(torch.ones(3))
