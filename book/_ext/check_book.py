@@ -84,9 +84,10 @@ class _Loads(HTMLParser):
         self._inside = tag if tag in ("script", "style") else ""
         given = {name: value or "" for name, value in attrs}
         for name in LOADS.get(tag, []):
-            for address in given.get(name, "").split(","):
-                if OUTSIDE.match(address):
-                    self.found.append(address.split()[0])
+            # A comma inside a data: address separates nothing.
+            value = given.get(name, "")
+            addresses = re.split(r",\s+", value) if name == "srcset" else [value]
+            self.found += [address.split()[0] for address in addresses if OUTSIDE.match(address)]
         if tag == "link" and OUTSIDE.match(given.get("href", "")):
             if not set(given.get("rel", "").lower().split()) <= LINKS_NOT_LOADED:
                 self.found.append(given["href"])

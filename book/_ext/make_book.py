@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,13 +20,12 @@ def make(root: Path, output: Path) -> list[str]:
     ran = subprocess.run(
         [sys.executable, "-c", JUPYTER_BOOK, "build", root, "--path-output", output]
         + ["-W", "-n", "--keep-going", "--quiet"],
-        env={**os.environ, "NO_COLOR": "1"},
         text=True,
         capture_output=True,
     )
     if ran.returncode:
-        found = [line for line in ran.stderr.splitlines() if "WARNING" in line or "ERROR" in line]
-        found = found or (ran.stderr or ran.stdout).strip().splitlines()
+        said = re.sub(r"\x1b\[[\d;]*m", "", ran.stderr or ran.stdout).strip().splitlines()
+        found = [line for line in said if "WARNING" in line or "ERROR" in line] or said
     else:
         found = problems(root, build / "html")
     if found:

@@ -8,6 +8,7 @@ import functools
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -116,7 +117,12 @@ class Browser:
             await asyncio.sleep(0.1)
         answer = await call("Runtime.evaluate", expression=facts, returnByValue=True)
         seen.facts = answer["result"].get("value", {})
-        picture = await call("Page.captureScreenshot", captureBeyondViewport=True)
+        size = (await call("Page.getLayoutMetrics"))["cssContentSize"]
+        picture = await call(
+            "Page.captureScreenshot",
+            captureBeyondViewport=True,
+            clip={"x": 0, "y": 0, "width": width, "height": size["height"], "scale": 1},
+        )
         seen.picture = base64.b64decode(picture["data"])
         socket.close()
         urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/close/{target['id']}").close()
@@ -142,3 +148,15 @@ def _note(seen: Seen, message: dict) -> None:
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
+
+
+if __name__ == "__main__":
+    # python -m tests.book.browser _build/html book/intro.html: pictures of a page, to look at
+    html, page, *rest = sys.argv[1:]
+    target = Path(rest[0] if rest else ".")
+    with Browser(Path(html)) as browser:
+        for width in (1280, 390):
+            for scheme in ("light", "dark"):
+                name = f"{Path(page).stem}-{width}-{scheme}.png"
+                (target / name).write_bytes(browser.open(page, width, scheme).picture)
+                print(target / name)
