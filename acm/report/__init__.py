@@ -12,6 +12,7 @@ _HOME = {
     "plot_channel_weights": "figures",
     "plot_history": "figures",
     "plot_splits": "figures",
+    "pooled": "comparison",
     "comparison_table": "tables",
 }
 

@@ -79,6 +79,46 @@ class Comparison:
                 f" {self.verdict}.")
 
 
+@dataclass(frozen=True)
+class Pooled:
+    """Several cells taken together: whether their differences lean to one side.
+
+    Attributes:
+        below, cells: How many of the cells lie below the paper's.
+        delta: The mean difference, in points.
+        standard_error: Its standard error, the cells taken as independent.
+        p_value: Two-sided, of the sign test: that signs are a fair coin's.
+    """
+
+    below: int
+    cells: int
+    delta: float
+    standard_error: float
+    p_value: float
+
+    def sentence(self) -> str:
+        """The finding in words."""
+        return (f"{self.below} of {self.cells} means of ours lie below the paper's; were either"
+                f" side as likely, so lopsided an outcome would have probability"
+                f" {self.p_value:.3f}. The mean difference is {self.delta:+.2f} points, with a"
+                f" standard error of {self.standard_error:.2f}.")
+
+
+def pooled(comparisons: Sequence[Comparison]) -> Pooled:
+    """The differences of several cells taken together; cells without a verdict are left out.
+
+    Raises:
+        UsageError: If no cell is comparable.
+    """
+    there = [c for c in comparisons if c.verdict != "not comparable"]
+    if not there:
+        raise UsageError("no cell is comparable: each needs a published one and two splits")
+    below, n = sum(c.delta < 0 for c in there), len(there)
+    tail = sum(math.comb(n, k) for k in range(max(below, n - below), n + 1)) / 2 ** n
+    error = math.sqrt(sum(c.standard_error ** 2 for c in there)) / n
+    return Pooled(below, n, statistics.fmean(c.delta for c in there), error, min(1.0, 2 * tail))
+
+
 def compare_cells(records: Sequence[Record]) -> list[Comparison]:
     """`compare` for each cell that the records are of, in their order."""
     cells: dict[tuple, list[Record]] = {}

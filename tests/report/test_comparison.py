@@ -7,7 +7,7 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import Record, cell
-from acm.report import agreement, compare, compare_cells, comparison_table, plot_splits
+from acm.report import agreement, compare, compare_cells, comparison_table, plot_splits, pooled
 
 
 def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", **options):
@@ -97,6 +97,27 @@ def test_the_strip_plot_has_every_split_and_the_papers_cell():
     assert axes.containers[0].lines[0].get_ydata() == pytest.approx([94.75])
     assert len(axes.containers) == 1
     assert [t.get_text() for t in axes.get_xticklabels()] == ["cornell", "synthetic"]
+
+
+def test_pooled_differences_by_hand():
+    # Δ = -2.75 (SE √(8/2 + 3.8²/10)) and -5.41 (SE √(2/2 + 2.88²/10)); Texas is 94.92 ± 2.88.
+    found = pooled(compare_cells([*records([0.90, 0.94]), *records([0.8851, 0.9051], "texas"),
+                                  *records([0.5, 0.6], "synthetic")]))
+    assert (found.below, found.cells) == (2, 2)
+    assert found.delta == pytest.approx((-2.75 - 5.41) / 2)
+    squares = 4 + 3.8 ** 2 / 10 + 1 + 2.88 ** 2 / 10
+    assert found.standard_error == pytest.approx(math.sqrt(squares) / 2)
+    assert found.p_value == pytest.approx(0.5)  # two heads or two tails
+    assert "2 of 2" in found.sentence()
+    with pytest.raises(UsageError, match="no cell is comparable"):
+        pooled(compare_cells(records([0.5, 0.6], "synthetic")))
+
+
+@pytest.mark.parametrize("signs, p_value", [("-" * 9, 2 / 512), ("-+", 1.0), ("--+", 1.0),
+                                            ("-" * 8 + "+", 20 / 512)])
+def test_the_sign_test(signs, p_value):
+    cells = [c for s in signs for c in compare_cells(records([0.9475 + float(f"{s}0.02")] * 3))]
+    assert pooled(cells).p_value == pytest.approx(p_value)
 
 
 def test_agreement_with_a_kept_record():
