@@ -1,0 +1,195 @@
+"""Similarity sums of features in float64, each with a bound of its rounding error.
+
+`Σ_{u in c} S(M, X)[v, u] = (M X)_v · Σ_{u in c} (M X)_u` is evaluated from the right: first
+`Mᵀ 1_c`, then `Xᵀ` of it, then `X` and `M` of that. Every factor has C columns, so that the cost is
+that of C products with `M` and `X`, and `M X`, which may be dense, is never formed.
+
+The bound is the same chain in absolute values, times the number of roundings that one of its terms
+can suffer (Higham, "Accuracy and stability of numerical algorithms", lemma 3.1): a comparison is
+undecided where the difference is not larger than that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from acm.errors import UsageError
+from acm.filters import SparseMatrix, low_pass
+from acm.metrics.graph import Graph
+
+FILTERS = ("low_pass", "high_pass", "identity")
+
+_UNIT = 2.0**-53  # rounding to nearest changes a float64 by at most this share of it
+_TINY = 2.0**-900  # features are scaled to order one: what underflow takes away is far below this
+_FILTER_ROUNDINGS = 8  # of one entry of a filter: degree, power, products; with a margin
+
+
+class Features(NamedTuple):
+    """Features in float64, with what the bound needs to know of them."""
+
+    matrix: Tensor | SparseMatrix
+    magnitude: Tensor | SparseMatrix
+    filled: Tensor
+    """Mask `[N]` of the rows that are not all zero."""
+    roundings: int
+    """Roundings that one term of `X Xᵀ a` can suffer."""
+
+
+class Sums(NamedTuple):
+    """Sums of similarities over each class, `[n, C]`, and how far off each can be."""
+
+    value: Tensor
+    error: Tensor
+
+
+def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
+    """Check features and bring them to float64, scaled to order one, row-normalised if asked.
+
+    Raises:
+        UsageError: The shape is not [N, F], or a value is NaN or infinite.
+    """
+    if not isinstance(x, Tensor) or x.dim() != 2 or x.size(0) != num_nodes or not x.size(1):
+        found = list(x.shape) if isinstance(x, Tensor) else type(x)
+        raise UsageError(f"x has shape {found}: features [{num_nodes}, F], a row for each label,"
+                         " are needed")
+    dense = x.layout == torch.strided
+    matrix = x.detach() if dense else SparseMatrix.from_torch(x.detach())
+    value = (matrix if dense else matrix.value).double()
+    if not bool(value.isfinite().all()):
+        raise UsageError("x holds NaN or infinite values: clean or impute them first")
+
+    if dense:
+        longest_row, longest_column = x.size(1), num_nodes
+        largest = value.abs().amax(1)
+    else:
+        row = matrix.row
+        longest_row = int(matrix.crow.diff().max())
+        longest_column = int(torch.bincount(matrix.col, minlength=1).max())
+        largest = value.new_zeros(num_nodes).scatter_reduce(0, row, value.abs(), "amax")
+    filled = largest > 0
+    # Powers of two round nothing. One for all nodes changes no comparison, and where rows are
+    # normalised each can have its own.
+    scale = largest if normalize else largest.max().expand(num_nodes)
+    scale = torch.exp2(-scale.clamp(min=2.0**-1000).log2().floor())
+    value = value * (scale[:, None] if dense else scale[row])
+    roundings = longest_row + longest_column
+    if normalize:
+        entry = value.abs()
+        total = entry.sum(1) if dense else torch.zeros_like(scale).index_add(0, row, entry)
+        total = torch.where(filled, total, 1)
+        value = value / (total[:, None] if dense else total[row])
+        roundings += 2 * (longest_row + 1)
+    signed = bool((value < 0).any())
+    if dense:
+        return Features(value, value.abs() if signed else value, filled, roundings)
+    matrix = matrix.with_value(value)
+    magnitude = matrix.with_value(value.abs()) if signed else matrix
+    return Features(matrix, magnitude, filled, roundings)
+
+
+def similarity_sums(
+    features: Features, graph: Graph, filter: str, norm: str, renormalize: bool
+) -> Sums:
+    """`Σ_{u in c} S(M, X)[v, u]` for each node v and class c, over the nodes with known labels.
+
+    Args:
+        features: Features of all N nodes.
+        graph: The graph; without edges that count if `filter` is "identity".
+        filter: M: "low_pass" (`Â`), "high_pass" (`I − Â`) or "identity".
+        norm, renormalize: Of `Â`, as in `acm.filters.low_pass`.
+
+    Returns:
+        Sums for the nodes with known labels, `[n, C]`, n of them.
+    """
+    own = one_hot(graph.y, graph.num_classes).double()
+    if graph.known is not None:
+        own *= graph.known[:, None]
+    x, magnitude = features.matrix, features.magnitude
+    if filter == "identity":
+        value = x @ (x.T @ own)
+        bound = value if magnitude is x else magnitude @ (magnitude.T @ own)
+        roundings, filled = features.roundings, features.filled
+    else:
+        ones = torch.ones(graph.node.numel(), dtype=torch.float64, device=own.device)
+        low = low_pass(
+            torch.stack([graph.neighbor, graph.node]), graph.num_nodes, ones, norm, renormalize
+        )
+        low_own = _transposed_product(low, graph, own)
+        high = filter == "high_pass"
+        g = x @ (x.T @ (own - low_own if high else low_own))
+        value = g - low @ g if high else low @ g
+        if high or magnitude is not x:
+            g = magnitude @ (magnitude.T @ (own + low_own if high else low_own))
+            bound = g + low @ g if high else low @ g
+        else:
+            bound = value
+        longest_row = int(low.crow.diff().max())
+        longest_column = int(torch.bincount(low.col, minlength=1).max())
+        roundings = features.roundings + longest_row + longest_column + 2 * _FILTER_ROUNDINGS + 2
+        filled = features.filled.clone() if high else torch.zeros_like(features.filled)
+        filled[low.row[features.filled[low.col]]] = True
+    # A comparison of these sums adds as many roundings as there are classes, and some. Doubled for
+    # the rounding of the bound itself. A row of M X without any entry has sums that are exactly 0.
+    roundings += graph.num_classes + 4
+    error = torch.where(filled[:, None], 2 * roundings * _UNIT * bound + _TINY, 0)
+    if graph.known is not None:
+        value, error = value[graph.known], error[graph.known]
+    return Sums(value, error)
+
+
+def _transposed_product(low: SparseMatrix, graph: Graph, own: Tensor) -> Tensor:
+    """`Âᵀ Z`, without sorting the transpose: each entry goes to the class of its row."""
+    row = low.row
+    place = low.col * own.size(1) + graph.y[row]
+    value = low.value if graph.known is None else low.value * graph.known[row]
+    # (.double(): without any entry bincount forgets the type of its weights.)
+    return torch.bincount(place, value, own.numel()).double().reshape(own.shape)
+
+
+def aggregation_signs(sums: Sums, y: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """For each node, the sign of its mean over its class less its mean over the other classes.
+
+    Args:
+        sums: As `similarity_sums` has them.
+        y: Labels of the same nodes, `[n]`.
+        sizes: Nodes in each class among them, `[C]`.
+
+    Returns:
+        -1, 0 or 1 as int8, `[n]`, and the mask of the nodes that are undecided.
+    """
+    (same, rest), (same_error, rest_error) = _split(sums.value, y), _split(sums.error, y)
+    size = sizes[y].double()
+    others = y.numel() - size
+    # mean over the class - mean over the rest, times N_c (N - N_c)
+    return _signs(others * same - size * rest, others * same_error + size * rest_error)
+
+
+def diversification_signs(sums: Sums, y: Tensor) -> tuple[Tensor, Tensor]:
+    """For each node, whether it is diversification distinguishable.
+
+    Arguments as in `aggregation_signs`.
+
+    Returns:
+        1 where both conditions hold strictly, 0 where one holds with equality, -1 where one fails,
+        and the mask of the nodes for which it is undecided which.
+    """
+    (same, rest), (same_error, rest_error) = _split(sums.value, y), _split(sums.error, y)
+    (first, open_first), (second, open_second) = _signs(same, same_error), _signs(-rest, rest_error)
+    sign = torch.minimum(first, second)
+    return sign, (open_first | open_second) & (sign == 0)
+
+
+def _split(sums: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """The sum over a node's own class, and that over all other classes."""
+    own = one_hot(y, sums.size(1)).bool()
+    # Not total - own: that would subtract nearly equal numbers.
+    return sums[own], torch.where(own, 0, sums).sum(1)
+
+
+def _signs(value: Tensor, error: Tensor) -> tuple[Tensor, Tensor]:
+    undecided = (value.abs() <= error) & (error > 0)
+    return torch.where(undecided, 0, value.sign()).to(torch.int8), undecided

@@ -1,0 +1,183 @@
+"""The graph that a metric looks at: who is whose neighbour, and which labels are known.
+
+All metrics take these conventions:
+
+- **Repeated edges are merged.** `A` is binary (section 2).
+- `direction`: `"undirected"` (the paper's definition) makes two nodes neighbours if there is an
+  edge in either direction; `"out"` makes u a neighbour of v if there is an edge (v, u), and `"in"`
+  if there is an edge (u, v), which is how messages flow in PyG.
+- `loops`: `"remove"` takes all self-loops out, `"keep"` leaves the given ones, `"add"` gives every
+  node one.
+- `train_mask`: labels are known for these nodes alone; no other label is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from acm.errors import UsageError
+
+DIRECTIONS = ("undirected", "out", "in")
+LOOPS = ("remove", "keep", "add")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The ones of a binary adjacency matrix, row by row, and what is known of the labels.
+
+    Attributes:
+        node: v of each neighbourly pair, `[E]`, sorted.
+        neighbor: u of each pair, `[E]`: `A[v, u] = 1`.
+        y: Labels `[N]`; where they are not known, 0.
+        known: Mask `[N]` of the nodes with known labels; None if that is all.
+    """
+
+    node: Tensor
+    neighbor: Tensor
+    y: Tensor
+    known: Tensor | None
+
+    @property
+    def num_nodes(self) -> int:
+        """N."""
+        return self.y.numel()
+
+    @cached_property
+    def num_classes(self) -> int:
+        """C: one more than the largest label that is known."""
+        return int(self.y.max()) + 1
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """Neighbours of each node, `[N]`."""
+        return torch.bincount(self.node, minlength=self.num_nodes)
+
+    @cached_property
+    def class_sizes(self) -> Tensor:
+        """Nodes of each class whose label is known, `[C]`."""
+        labels = self.y if self.known is None else self.y[self.known]
+        return torch.bincount(labels, minlength=self.num_classes)
+
+    def among_known(self) -> Graph:
+        """The subgraph of the nodes whose labels are known."""
+        if self.known is None:
+            return self
+        place = self.known.cumsum(0) - 1
+        kept = self.known[self.node] & self.known[self.neighbor]
+        return Graph(place[self.node[kept]], place[self.neighbor[kept]], self.y[self.known], None)
+
+    def with_loops(self, loops: str) -> Graph:
+        """This graph with other self-loops."""
+        return replace(self, **_loops(self.node, self.neighbor, self.num_nodes, loops))
+
+
+def prepare(
+    edge_index: Tensor,
+    y: Tensor,
+    direction: str = "undirected",
+    loops: str = "keep",
+    train_mask: Tensor | None = None,
+    num_classes: int | None = None,
+) -> Graph:
+    """Check what a metric was given and bring it into one form; see the head of this module.
+
+    Raises:
+        UsageError: A shape, type or option is wrong, there is no node, a node index or a label is
+            out of range, or no label is known.
+    """
+    y, known = _labels(y, train_mask, num_classes)
+    node, neighbor = _pairs(edge_index, y.numel(), direction)
+    if node.device != y.device:
+        raise UsageError(f"edge_index is on {node.device} and y on {y.device}: put both on one")
+    return Graph(**_loops(node, neighbor, y.numel(), loops), y=y, known=known)
+
+
+def _labels(
+    y: Tensor, train_mask: Tensor | None, num_classes: int | None
+) -> tuple[Tensor, Tensor | None]:
+    if not _whole(y) or y.dim() != 1:
+        found = f"shape {list(y.shape)} and type {y.dtype}" if isinstance(y, Tensor) else type(y)
+        raise UsageError(f"y has {found}: one integer label for each node, shape [N], is needed")
+    if not y.numel():
+        raise UsageError("y has no entries: a graph without nodes has no homophily")
+    y = y.long()
+    if train_mask is not None:
+        if train_mask.dtype != torch.bool or train_mask.shape != y.shape:
+            raise UsageError(
+                f"train_mask has shape {list(train_mask.shape)} and type {train_mask.dtype}:"
+                f" booleans of shape [{y.numel()}], one for each label, are needed"
+            )
+        if not bool(train_mask.any()):
+            raise UsageError("train_mask is false everywhere: at least one label must be known")
+        y = torch.where(train_mask, y, 0)
+    low, high = int(y.min()), int(y.max())
+    if low < 0 or (num_classes is not None and high >= num_classes):
+        top = "up" if num_classes is None else f"to {num_classes - 1}"
+        raise UsageError(
+            f"labels run from {low} to {high}: classes are numbered from 0 {top},"
+            " and train_mask leaves out nodes without a label"
+        )
+    return y, train_mask
+
+
+def _whole(tensor: Tensor) -> bool:
+    """Whether it is a dense tensor of integers."""
+    return (
+        isinstance(tensor, Tensor)
+        and tensor.layout == torch.strided
+        and tensor.dtype != torch.bool
+        and not (tensor.is_floating_point() or tensor.is_complex())
+    )
+
+
+def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, Tensor]:
+    """The distinct neighbourly pairs (v, u), sorted."""
+    if direction not in DIRECTIONS:
+        raise UsageError(f"unknown direction {direction!r}: {', '.join(DIRECTIONS)} are known")
+    if not _whole(edge_index) or edge_index.dim() != 2 or edge_index.size(0) != 2:
+        shape = list(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index)
+        raise UsageError(f"edge_index has shape {shape}: integers of shape [2, E] are needed")
+    node, neighbor = edge_index.long()
+    if node.numel():
+        low, high = int(edge_index.min()), int(edge_index.max())
+        if low < 0 or high >= num_nodes:
+            raise UsageError(
+                f"edge_index names nodes {low} to {high}: y has labels for 0 to {num_nodes - 1}"
+            )
+    if direction == "in":
+        node, neighbor = neighbor, node
+    place = node * num_nodes + neighbor
+    if direction == "undirected":
+        place = torch.cat([place, neighbor * num_nodes + node])
+    place = _distinct(place)
+    node = place.div(num_nodes, rounding_mode="floor")
+    return node, place.sub_(node * num_nodes)
+
+
+def _distinct(place: Tensor) -> Tensor:
+    """The sorted distinct entries: `torch.unique` with half its memory."""
+    place = place.sort().values
+    if not place.numel():
+        return place
+    first = torch.ones_like(place, dtype=torch.bool)
+    torch.ne(place[1:], place[:-1], out=first[1:])
+    return place if bool(first.all()) else place[first]
+
+
+def _loops(node: Tensor, neighbor: Tensor, num_nodes: int, loops: str) -> dict[str, Tensor]:
+    if loops not in LOOPS:
+        raise UsageError(f"unknown loops {loops!r}: {', '.join(LOOPS)} are known")
+    if loops == "keep":
+        return {"node": node, "neighbor": neighbor}
+    other = node != neighbor
+    if not bool(other.all()):
+        node, neighbor = node[other], neighbor[other]
+    if loops == "add":
+        every = torch.arange(num_nodes, device=node.device)
+        node, order = torch.cat([node, every]).sort(stable=True)
+        neighbor = torch.cat([neighbor, every])[order]
+    return {"node": node, "neighbor": neighbor}
