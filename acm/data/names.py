@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-from difflib import get_close_matches
 from importlib import resources
 from numbers import Integral
 from typing import NamedTuple
 
-from acm.errors import UsageError
+from acm.errors import UsageError, unknown
 
 
 class Dataset(NamedTuple):
@@ -38,9 +37,7 @@ def dataset(name: str) -> Dataset:
     try:
         return DATASETS[name]
     except (KeyError, TypeError):
-        close = get_close_matches(str(name).lower(), DATASETS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"no data set {name!r}: {hint}there are {', '.join(DATASETS)}") from None
+        raise unknown("data set", name, DATASETS) from None
 
 
 def check_whole(label: str, value: object, least: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from acm import paper
 from acm.data.names import dataset as known_dataset
 from acm.data.splits import num_fixed_splits
-from acm.errors import UsageError
+from acm.errors import UsageError, unknown
 from acm.nn import build, model_name
 
 PROTOCOLS = ("random", "fixed")
@@ -84,16 +84,14 @@ def cell(dataset: str, model: str, protocol: str = "random", splits: int | None 
     known_dataset(dataset)
     model = model_name(model)
     if protocol not in PROTOCOLS:
-        raise UsageError(f"unknown protocol {protocol!r}: the protocols are"
-                         f" {', '.join(PROTOCOLS)}")
+        raise unknown("protocol", protocol, PROTOCOLS)
     splits = _number_of_splits(dataset, protocol, splits)
     if seed < 0:
         raise UsageError(f"seed is {seed}: a whole number from 0 is needed")
     given = dict(hyperparameters or {})
-    unknown = set(given) - set(HYPERPARAMETERS)
-    if unknown:
-        raise UsageError(f"unknown hyperparameter {', '.join(sorted(unknown))}: there are"
-                         f" {', '.join(HYPERPARAMETERS)}")
+    for name in given:
+        if name not in HYPERPARAMETERS:
+            raise unknown("hyperparameter", name, HYPERPARAMETERS)
     values = optimum(dataset, model, protocol, given)
     names = tuple(channels.split("+")) if channels else None
     built = build(model, 1, 1, values["hidden"], values["dropout"], names, mix)

@@ -6,7 +6,6 @@ mixed, and where the nonlinearity stands. `MODELS` says it row by row.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acm.errors import UsageError
+from acm.errors import UsageError, unknown
 from acm.filters import SparseMatrix
 from acm.nn.acm_conv import CHANNELS, ACMConv
 
@@ -135,9 +134,7 @@ def model_name(name: str) -> str:
     """
     known = {model.lower(): model for model in MODELS}
     if str(name).lower() not in known:
-        near = difflib.get_close_matches(str(name).lower(), known, n=1)
-        hint = f" (did you mean {known[near[0]]}?)" if near else ""
-        raise UsageError(f"unknown model {name!r}{hint}: the models are {', '.join(MODELS)}")
+        raise unknown("model", name, MODELS)
     return known[str(name).lower()]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from acm.errors import UsageError
+from acm.errors import unknown
 
 DATA = Path(__file__).parent / "data"
 
@@ -85,13 +85,7 @@ def find(kind: str, name: str, valid: Iterable[str], where: str = "") -> str:
     spelling = {fold(v): v for v in valid}
     if fold(name) in spelling:
         return spelling[fold(name)]
-    import difflib  # only a refusal needs it
-
-    near = difflib.get_close_matches(fold(name), spelling, n=1)
-    hint = f"did you mean {spelling[near[0]]}? " if near else ""
-    raise UsageError(
-        f"unknown {kind} '{name}'{where}; {hint}{kind}s: {', '.join(spelling.values())}"
-    )
+    raise unknown(kind, name, spelling.values(), where)
 
 
 @cache

@@ -177,7 +177,7 @@ def test_the_embedded_graph_is_always_the_same() -> None:
         (dict(nodes_per_class=1), "nodes_per_class=1"),
         (dict(seed=-1), "seed=-1"),
         (dict(num_classes=1, h=0.5), "edges between classes"),
-        (dict(base="nonsense"), "no data set 'nonsense'"),
+        (dict(base="nonsense"), "unknown data set 'nonsense'"),
         (dict(base=Data(x=torch.ones(2, 2), y=torch.tensor([0, 2]))), "class 1 of the base"),
         (dict(base=Data(y=torch.tensor([0, 1]))), "the base's features"),
     ],

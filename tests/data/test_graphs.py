@@ -95,9 +95,9 @@ def test_the_names_there_are() -> None:
     assert list(DATASETS) == [*COUNTS, "synthetic"]
     assert PAPER_DATASETS == tuple(COUNTS)[:10]
     assert all(entry.description for entry in DATASETS.values())
-    with pytest.raises(UsageError, match="no data set 'Cora': did you mean 'cora'"):
+    with pytest.raises(UsageError, match="unknown data set 'Cora' .did you mean cora"):
         load("Cora")
-    with pytest.raises(UsageError, match="there are cornell, wisconsin"):
+    with pytest.raises(UsageError, match="data sets are cornell, wisconsin"):
         load("reddit")
 
 

@@ -51,5 +51,5 @@ def test_what_a_reader_is_told() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(UsageError, match="no data set 'imdb'"):
+    with pytest.raises(UsageError, match="unknown data set 'imdb'"):
         describe("imdb")

@@ -40,7 +40,7 @@ def test_channels_and_mixing():
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (("cornel", "GCN"), "did you mean 'cornell'"),
+    (("cornel", "GCN"), "did you mean cornell"),
     (("cornell", "GNC"), "did you mean GCN"),
     (("cornell", "GCN", "randon"), "random, fixed"),
     (("cornell", "GCN", "random", 0), "1 or more"),

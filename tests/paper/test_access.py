@@ -76,18 +76,18 @@ def test_a_cell_without_a_number_says_why():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: published("sotta", model="GCN"), r"table 'sotta'; did you mean sota\?.*ablation"),
+        (lambda: published("sotta", model="GCN"), r"table 'sotta' \(did you mean sota\?\).*ablation"),
         (
             lambda: published("sota", model="ACM-GNC", dataset="cora"),
-            r"model 'ACM-GNC' in table sota; did you mean ACM-GCN\? models: MLP-2, .*ACMII-Snow",
+            r"model 'ACM-GNC' in table sota \(did you mean ACM-GCN\?\): the models are MLP-2, .*ACMII-Snow",
         ),
         (
             lambda: published("fixed", model="ACM-GCN", dataset="deezer-europe"),
-            r"dataset 'deezer-europe' in table fixed; datasets: cornell, .*pubmed$",
+            r"dataset 'deezer-europe' in table fixed: the datasets are cornell, .*pubmed$",
         ),
         (
             lambda: published("statistics", row="H_edg", dataset="cora"),
-            r"row 'H_edg' in table statistics; did you mean H_edge\?",
+            r"row 'H_edg' in table statistics \(did you mean H_edge\?\)",
         ),
         (lambda: published("sota", model="GCN"), r"11 cells .* say also which column \(Cornell"),
         (
@@ -103,13 +103,13 @@ def test_a_cell_without_a_number_says_why():
             r"no hyperparameters of MLP-2 for random splits: give lr, weight_decay and dropout",
         ),
         (lambda: hyperparameters("GCN", "cornell", "fixed"), r"of GCN for fixed splits: give lr"),
-        (lambda: hyperparameters("ACM-GNC", "cora"), r"model 'ACM-GNC'; did you mean ACM-GCN\?"),
+        (lambda: hyperparameters("ACM-GNC", "cora"), r"model 'ACM-GNC' \(did you mean ACM-GCN\?\)"),
         (lambda: hyperparameters("GCN", "pubmd"), r"'pubmd' .*give lr.*did you mean pubmed\?"),
-        (lambda: hyperparameters("GCN", "cora", "fix"), r"protocol 'fix'; did you mean fixed\?"),
-        (lambda: search_space("real", "GCN", "cora"), r"search table 'real'; .*: synthetic, abl"),
+        (lambda: hyperparameters("GCN", "cora", "fix"), r"protocol 'fix' \(did you mean fixed\?\)"),
+        (lambda: search_space("real", "GCN", "cora"), r"search table 'real'.*are synthetic, abl"),
         (lambda: search_space("real_world", "MLP-1", "cora"), r"model 'MLP-1' in table search_"),
         (lambda: search_space("real_world", "GCN"), r"give dataset, one of cornell"),
-        (lambda: table("sota2"), r"table 'sota2'; did you mean sota\?"),
+        (lambda: table("sota2"), r"table 'sota2' \(did you mean sota\?\)"),
     ],
 )
 def test_a_refusal_is_one_line_that_names_what_would_be_right(call, says):
