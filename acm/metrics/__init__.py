@@ -14,7 +14,7 @@ from acm.metrics.edges import (
     label_informativeness,
     node_homophily,
 )
-from acm.metrics.overview import all_metrics
+from acm.metrics.overview import all_metrics, estimates
 from acm.metrics.score import Score
 from acm.metrics.similarity import (
     aggregation_homophily,
@@ -32,6 +32,7 @@ __all__ = [
     "class_homophily",
     "diversification_distinguishability",
     "edge_homophily",
+    "estimates",
     "label_informativeness",
     "node_homophily",
     "similarity_matrix",

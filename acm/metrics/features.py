@@ -91,16 +91,23 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
     return Features(matrix, magnitude, filled, roundings)
 
 
+def aggregation(graph: Graph, norm: str = "rw", renormalize: bool = True) -> SparseMatrix:
+    """`Â` of a graph in float64; arguments as in `acm.filters.low_pass`."""
+    edges = torch.stack([graph.neighbor, graph.node])
+    ones = torch.ones(edges.size(1), dtype=torch.float64, device=edges.device)
+    return low_pass(edges, graph.num_nodes, ones, norm, renormalize)
+
+
 def similarity_sums(
-    features: Features, graph: Graph, filter: str, norm: str, renormalize: bool
+    features: Features, graph: Graph, filter: str, low: SparseMatrix | None
 ) -> Sums:
     """`Σ_{u in c} S(M, X)[v, u]` for each node v and class c, over the nodes with known labels.
 
     Args:
         features: Features of all N nodes.
-        graph: The graph; without edges that count if `filter` is "identity".
+        graph: The labels, and which of them are known.
         filter: M: "low_pass" (`Â`), "high_pass" (`I − Â`) or "identity".
-        norm, renormalize: Of `Â`, as in `acm.filters.low_pass`.
+        low: `Â`, of no account if `filter` is "identity".
 
     Returns:
         Sums for the nodes with known labels, `[n, C]`, n of them.
@@ -114,10 +121,6 @@ def similarity_sums(
         bound = value if magnitude is x else magnitude @ (magnitude.T @ own)
         roundings, filled = features.roundings, features.filled
     else:
-        ones = torch.ones(graph.node.numel(), dtype=torch.float64, device=own.device)
-        low = low_pass(
-            torch.stack([graph.neighbor, graph.node]), graph.num_nodes, ones, norm, renormalize
-        )
         low_own = _transposed_product(low, graph, own)
         high = filter == "high_pass"
         g = x @ (x.T @ (own - low_own if high else low_own))
@@ -130,15 +133,29 @@ def similarity_sums(
         longest_row = int(low.crow.diff().max())
         longest_column = int(torch.bincount(low.col, minlength=1).max())
         roundings = features.roundings + longest_row + longest_column + 2 * _FILTER_ROUNDINGS + 2
-        filled = features.filled.clone() if high else torch.zeros_like(features.filled)
-        filled[low.row[features.filled[low.col]]] = True
+        filled = _filled_rows(features.filled, low, high)
     # A comparison of these sums adds as many roundings as there are classes, and some. Doubled for
     # the rounding of the bound itself. A row of M X without any entry has sums that are exactly 0.
     roundings += graph.num_classes + 4
+    value = torch.where(filled[:, None], value, 0)
     error = torch.where(filled[:, None], 2 * roundings * _UNIT * bound + _TINY, 0)
     if graph.known is not None:
         value, error = value[graph.known], error[graph.known]
     return Sums(value, error)
+
+
+def _filled_rows(features: Tensor, low: SparseMatrix, high: bool) -> Tensor:
+    """Which rows of `Â X`, or of `(I − Â) X`, can hold anything but zeros, `[N]`."""
+    row = low.row
+    filled = torch.zeros_like(features)
+    filled[row[features[low.col]]] = True
+    if high:
+        # A node that is its own only neighbour has Â_vv = 1 and differs from nobody.
+        own, other = torch.zeros_like(features), torch.zeros_like(features)
+        own[row[row == low.col]] = True
+        other[row[row != low.col]] = True
+        filled = (filled | features) & (other | ~own)
+    return filled
 
 
 def _transposed_product(low: SparseMatrix, graph: Graph, own: Tensor) -> Tensor:

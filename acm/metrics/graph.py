@@ -57,10 +57,19 @@ class Graph:
         return torch.bincount(self.node, minlength=self.num_nodes)
 
     @cached_property
+    def known_labels(self) -> Tensor:
+        """Labels of the nodes that have a known one, `[n]`."""
+        return self.y if self.known is None else self.y[self.known]
+
+    @cached_property
     def class_sizes(self) -> Tensor:
         """Nodes of each class whose label is known, `[C]`."""
-        labels = self.y if self.known is None else self.y[self.known]
-        return torch.bincount(labels, minlength=self.num_classes)
+        return torch.bincount(self.known_labels, minlength=self.num_classes)
+
+    def restricted(self, mask: Tensor, hide: bool = True) -> Graph:
+        """This graph with the labels of `mask` `[N]` known alone; `hide` removes the others."""
+        y = torch.where(mask, self.y, 0) if hide else self.y
+        return Graph(self.node, self.neighbor, y, mask)
 
     def among_known(self) -> Graph:
         """The subgraph of the nodes whose labels are known."""
@@ -106,13 +115,7 @@ def _labels(
         raise UsageError("y has no entries: a graph without nodes has no homophily")
     y = y.long()
     if train_mask is not None:
-        if train_mask.dtype != torch.bool or train_mask.shape != y.shape:
-            raise UsageError(
-                f"train_mask has shape {list(train_mask.shape)} and type {train_mask.dtype}:"
-                f" booleans of shape [{y.numel()}], one for each label, are needed"
-            )
-        if not bool(train_mask.any()):
-            raise UsageError("train_mask is false everywhere: at least one label must be known")
+        check_mask(train_mask, y)
         y = torch.where(train_mask, y, 0)
     low, high = int(y.min()), int(y.max())
     if low < 0 or (num_classes is not None and high >= num_classes):
@@ -122,6 +125,16 @@ def _labels(
             " and train_mask leaves out nodes without a label"
         )
     return y, train_mask
+
+
+def check_mask(mask: Tensor, y: Tensor) -> None:
+    """Refuse a mask that is not one boolean a label, or has no label known."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != y.shape:
+        found = f"{list(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask)
+        raise UsageError(f"train_mask is {found}: booleans of shape [{y.numel()}], one for each"
+                         " label, are needed")
+    if not bool(mask.any()):
+        raise UsageError("train_mask is false everywhere: at least one label must be known")
 
 
 def _whole(tensor: Tensor) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from torch import Tensor
 
 from acm.metrics import edges, exact
-from acm.metrics.features import prepare_features
-from acm.metrics.graph import prepare
+from acm.metrics.features import aggregation, prepare_features
+from acm.metrics.graph import check_mask, prepare
 from acm.metrics.score import Score
-from acm.metrics.similarity import _rational, _two_classes, aggregate, check_options, diversify
+from acm.metrics.similarity import aggregate, check_options, diversify, rational, two_classes
 
 
 def all_metrics(
@@ -48,7 +50,7 @@ def all_metrics(
     1.0
     """
     check_options(ties=ties)
-    graph = _two_classes(prepare(edge_index, y, direction, loops))
+    graph = two_classes(prepare(edge_index, y, direction, loops))
     simple = graph.with_loops("remove")
     found: dict[str, float] = {
         "H_edge": edges.edge_share(simple),
@@ -58,15 +60,63 @@ def all_metrics(
         "LI_edge": edges.informativeness(simple, "edge"),
         "LI_node": edges.informativeness(simple, "node"),
     }
-    every = y == y
-    rational = _rational(graph, True, every)
-    sign = exact.aggregation_signs(*rational)
+    labelled = rational(graph, True, y == y)
+    sign = exact.aggregation_signs(*labelled)
     found["H_agg"] = Score(sign, ties=ties)
     found["H_agg^M"] = Score(sign, ties=ties, modified=True)
-    found["DD(Z)"] = Score(exact.diversification_signs(*rational), ties=ties)
+    found["DD(Z)"] = Score(exact.diversification_signs(*labelled), ties=ties)
     if x is not None:
         features = prepare_features(x, graph.num_nodes, normalize_features)
-        for name, filter in (("S_agg(S(Â,X))", "low_pass"), ("S_agg(S(I,X))", "identity")):
-            found[name] = aggregate(features, graph, filter, "rw", True, ties)
-        found["DD"] = diversify(features, graph, "rw", True, ties)
+        low = aggregation(graph)
+        found["S_agg(S(Â,X))"] = aggregate(features, graph, "low_pass", low, ties)
+        found["S_agg(S(I,X))"] = aggregate(features, graph, "identity", None, ties)
+        found["DD"] = diversify(features, graph, low, ties)
+    return found
+
+
+def estimates(
+    x: Tensor,
+    edge_index: Tensor,
+    y: Tensor,
+    masks: Iterable[Tensor],
+    *,
+    direction: str = "undirected",
+    loops: str = "keep",
+    normalize_features: bool = True,
+    neighbor_labels: str = "known",
+) -> list[dict[str, Score]]:
+    """The four statistics of Table 7 from the labels of some nodes alone, for each choice of them.
+
+    Args:
+        x: Features, `[N, F]`, dense or sparse.
+        edge_index: Edges, `[2, E]`.
+        y: Labels, `[N]`.
+        masks: The nodes whose labels are known, each `[N]`.
+        direction, loops, normalize_features: As in `all_metrics`.
+        neighbor_labels: Which labels `H_agg` aggregates, see `aggregation_homophily`: the paper's
+            estimates are those of "all".
+
+    Returns:
+        For each mask, from the statistic's name to its `Score`. A tie counts, see `Score.interval`.
+
+    Raises:
+        UsageError: Bad input, or a mask that is empty or leaves a single class.
+    """
+    check_options(neighbor_labels=neighbor_labels)
+    graph = prepare(edge_index, y, direction, loops)
+    features = prepare_features(x, graph.num_nodes, normalize_features)
+    low = aggregation(graph)
+    found = []
+    for mask in masks:
+        check_mask(mask, y)
+        known = two_classes(graph.restricted(mask))
+        everything = neighbor_labels == "all"
+        seen = graph.restricted(mask, hide=False) if everything else known
+        labelled = rational(seen, True, y == y if everything else mask)
+        found.append({
+            "H_agg": Score(exact.aggregation_signs(*labelled)),
+            "S_agg(S(Â,X))": aggregate(features, known, "low_pass", low, ">="),
+            "S_agg(S(I,X))": aggregate(features, known, "identity", None, ">="),
+            "DD": diversify(features, known, low, ">="),
+        })
     return found

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from acm.errors import UsageError
-from acm.filters import high_pass, low_pass
+from acm.filters import SparseMatrix
 from acm.metrics import exact, features
 from acm.metrics.graph import Graph, prepare
 from acm.metrics.score import Score
@@ -63,9 +63,10 @@ def aggregation_homophily(
     check_options(norm=norm, ties=ties, neighbor_labels=neighbor_labels)
     graph, labels = _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels)
     if norm == "rw":
-        sign = exact.aggregation_signs(*_rational(graph, renormalize, labels))
+        sign = exact.aggregation_signs(*rational(graph, renormalize, labels))
         return Score(sign, None, ties, modified)
-    return aggregate(_one_hot(graph, labels), graph, "low_pass", norm, renormalize, ties, modified)
+    low = features.aggregation(graph, norm, renormalize)
+    return aggregate(_one_hot(graph, labels), graph, "low_pass", low, ties, modified)
 
 
 def aggregation_similarity(
@@ -111,16 +112,17 @@ def aggregation_similarity(
         UsageError: Bad input, NaN or infinite features, or known labels of one class only.
 
     >>> import torch
-    >>> x = torch.tensor([[1., 0.], [1., 1.], [0., 1.], [0., 0.]])
+    >>> x = torch.tensor([[1., 0.], [1., 1.], [0., 2.], [0., 0.]])
     >>> y = torch.tensor([0, 0, 1, 1])
     >>> score = aggregation_similarity(x, None, y, filter="identity")
     >>> score, score.interval, score.sign.tolist()  # the last row is zero: a tie
     (1.0, (0.75, 1.0), [1, 1, 1, 0])
     """
     check_options(norm=norm, ties=ties, filter=filter)
-    graph = _two_classes(_graph(edge_index, y, direction, loops, train_mask, filter))
+    graph = two_classes(_graph(edge_index, y, direction, loops, train_mask, filter))
     prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
-    return aggregate(prepared, graph, filter, norm, renormalize, ties, modified)
+    low = None if filter == "identity" else features.aggregation(graph, norm, renormalize)
+    return aggregate(prepared, graph, filter, low, ties, modified)
 
 
 def diversification_distinguishability(
@@ -170,13 +172,13 @@ def diversification_distinguishability(
     if x is None:
         graph, labels = _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels)
         if norm == "rw":
-            return Score(exact.diversification_signs(*_rational(graph, renormalize, labels)), None,
+            return Score(exact.diversification_signs(*rational(graph, renormalize, labels)), None,
                          ties)
         prepared = _one_hot(graph, labels)
     else:
-        graph = _two_classes(prepare(edge_index, y, direction, loops, train_mask))
+        graph = two_classes(prepare(edge_index, y, direction, loops, train_mask))
         prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
-    return diversify(prepared, graph, norm, renormalize, ties)
+    return diversify(prepared, graph, features.aggregation(graph, norm, renormalize), ties)
 
 
 def similarity_matrix(
@@ -219,29 +221,27 @@ def similarity_matrix(
     graph = _graph(edge_index, y, direction, loops, None, filter)
     rows = (x if x.layout == torch.strided else x.to_dense()).double()
     if filter != "identity":
-        ones = torch.ones(graph.node.numel(), dtype=torch.float64, device=x.device)
-        build = low_pass if filter == "low_pass" else high_pass
-        edges = torch.stack([graph.neighbor, graph.node])
-        rows = build(edges, graph.num_nodes, ones, norm, renormalize) @ rows
+        low = features.aggregation(graph, norm, renormalize) @ rows
+        rows = low if filter == "low_pass" else rows - low
     return rows @ rows.T
 
 
 def aggregate(
-    prepared: features.Features, graph: Graph, filter: str, norm: str, renormalize: bool,
+    prepared: features.Features, graph: Graph, filter: str, low: SparseMatrix | None,
     ties: str, modified: bool = False,
 ) -> Score:
-    """`aggregation_similarity` of what is prepared."""
-    sums = features.similarity_sums(prepared, graph, filter, norm, renormalize)
-    signs = features.aggregation_signs(sums, _known_labels(graph), graph.class_sizes)
+    """`aggregation_similarity` of what is prepared, with `Â`."""
+    sums = features.similarity_sums(prepared, graph, filter, low)
+    signs = features.aggregation_signs(sums, graph.known_labels, graph.class_sizes)
     return Score(*signs, ties, modified)
 
 
 def diversify(
-    prepared: features.Features, graph: Graph, norm: str, renormalize: bool, ties: str
+    prepared: features.Features, graph: Graph, low: SparseMatrix, ties: str
 ) -> Score:
-    """`diversification_distinguishability` of what is prepared."""
-    sums = features.similarity_sums(prepared, graph, "high_pass", norm, renormalize)
-    return Score(*features.diversification_signs(sums, _known_labels(graph)), ties)
+    """`diversification_distinguishability` of what is prepared, with `Â`."""
+    sums = features.similarity_sums(prepared, graph, "high_pass", low)
+    return Score(*features.diversification_signs(sums, graph.known_labels), ties)
 
 
 _OPTIONS = {
@@ -269,33 +269,30 @@ def _graph(edge_index, y, direction, loops, train_mask, filter) -> Graph:
 
 def _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels) -> tuple[Graph, Tensor]:
     """The graph, and the mask of the labels that `Z` holds."""
-    every = torch.ones(y.shape, dtype=torch.bool, device=y.device)
-    if train_mask is None or neighbor_labels == "known":
-        graph = prepare(edge_index, y, direction, loops, train_mask)
-        return _two_classes(graph), every if train_mask is None else train_mask
-    graph = prepare(edge_index, y, direction, loops)
-    return _two_classes(Graph(graph.node, graph.neighbor, graph.y, train_mask)), every
+    graph = prepare(edge_index, y, direction, loops, train_mask)
+    seen = torch.ones_like(graph.y, dtype=torch.bool) if train_mask is None else train_mask
+    if train_mask is not None and neighbor_labels == "all":
+        graph = prepare(edge_index, y, direction, loops).restricted(train_mask, hide=False)
+        seen = torch.ones_like(train_mask)
+    return two_classes(graph), seen
 
 
-def _two_classes(graph: Graph) -> Graph:
+def two_classes(graph: Graph) -> Graph:
+    """The graph, if more than one class is known."""
     if int((graph.class_sizes > 0).sum()) < 2:
         raise UsageError("all known labels are of one class: the mean over the other classes does"
                          " not exist")
     return graph
 
 
-def _known_labels(graph: Graph) -> Tensor:
-    return graph.y if graph.known is None else graph.y[graph.known]
-
-
-def _rational(
+def rational(
     graph: Graph, renormalize: bool, labels: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """What the exact verdicts take: counts, degrees, labels and class sizes of the known nodes."""
     counts, degree = exact.neighbor_counts(graph, renormalize, labels)
     if graph.known is not None:
         counts, degree = counts[graph.known], degree[graph.known]
-    return counts, degree, _known_labels(graph), graph.class_sizes
+    return counts, degree, graph.known_labels, graph.class_sizes
 
 
 def _one_hot(graph: Graph, labels: Tensor) -> features.Features:
