@@ -34,7 +34,8 @@ notebooks: $(INSTALLED)
 	@python book/_ext/notebooks.py all
 
 test: $(INSTALLED)
-	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile --nbval --nbval-current-env $(PYTEST)
+	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile --doctest-modules \
+		--nbval --nbval-current-env $(PYTEST)
 
 clean:
 	@rm -rf _build $(VENV) .pytest_cache .ruff_cache .hypothesis

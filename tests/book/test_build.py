@@ -1,14 +1,17 @@
 """The book itself, built as `make book` builds it, and looked at as a reader's browser does."""
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from check_book import pages
 from make_book import make
-from notebooks import Project
+from notebooks import Project, build
 from tests.book.browser import Browser, chromium
 
 ROOT = Path(__file__).parents[2]
@@ -42,21 +45,63 @@ def test_live_pages_are_not_committed():
         assert ran.returncode == 0, notebook.stem
 
 
-def test_a_warning_fails_the_build_every_time(tmp_path):
+def live_text(built_in: Path) -> str:
+    notebook = nbformat.read(built_in / "book" / "nb" / "this-machine.ipynb", as_version=4)
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    return "\n".join(str(o.get("data", {}).get("text/markdown", "")) for o in outputs)
+
+
+@pytest.mark.data
+def test_this_machine_trains_on_cornell(built):
+    assert "on Cornell" in live_text(ROOT)
+    assert re.search("This machine (reproduces|gives)", live_text(ROOT))
+
+
+def test_this_machine_trains_on_the_embedded_graph_where_there_is_no_data(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / "this-machine.md", tmp_path / "notebooks")
+    # Nothing listens there, and nothing is cached.
+    monkeypatch.setenv("ACM_DATA_MIRROR", "http://127.0.0.1:9")
+    monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    build(Project(tmp_path), "live")
+    assert "embedded graph" in live_text(tmp_path) and "127.0.0.1:9" in live_text(tmp_path)
+    assert re.search("This machine (reproduces|gives)", live_text(tmp_path))
+
+
+def small_book(folder: Path, config: str, page: str) -> None:
     for name, text in {
-        "_config.yml": "title: A\nonly_build_toc_files: true\n",
+        "_config.yml": f"title: A\nonly_build_toc_files: true\n{config}",
         "_toc.yml": "format: jb-book\nroot: page\n",
-        "page.md": "# Page\n\nSee {ref}`nowhere`.\n",
+        "page.md": f"# Page\n\n{page}\n",
     }.items():
-        (tmp_path / name).write_text(text)
+        (folder / name).write_text(text)
+
+
+def test_a_warning_fails_the_build_every_time(tmp_path):
+    small_book(tmp_path, "", "See {ref}`nowhere`.")
     for _ in range(2):
         found = make(tmp_path, tmp_path)
         assert any("nowhere" in line for line in found), found
 
 
+def test_an_edited_style_sheet_reaches_the_book(tmp_path):
+    config = (
+        f"sphinx:\n  local_extensions: {{static_files: '{ROOT / 'book' / '_ext'}'}}\n"
+        "  config: {html_static_path: [static], html_css_files: [book.css]}\n"
+    )
+    small_book(tmp_path, config, "Text.")
+    style = tmp_path / "static" / "book.css"
+    style.parent.mkdir()
+    for text in ("a { color: red }", "a { color: blue }"):
+        style.write_text(text)
+        make(tmp_path, tmp_path)
+        built = tmp_path / "_build" / "html" / "_static" / "book.css"
+        assert built.read_text() == text
+
+
 FACTS = """({
   wide: document.documentElement.scrollWidth,
-  room: innerWidth,
   typeset: document.querySelectorAll("mjx-container").length,
   formulas: document.querySelectorAll(".math.notranslate").length,
   failed: document.querySelectorAll("mjx-merror").length,
@@ -80,5 +125,6 @@ def test_a_page_in_the_browser(browser, page, width, scheme):
     assert [u for u in seen.requests if not u.startswith((browser.base, "data:"))] == []
     assert seen.failures == [] and seen.complaints == []
     assert seen.facts["theme"] == scheme
-    assert seen.facts["wide"] <= seen.facts["room"], "the page scrolls sideways"
+    # Not innerWidth: a phone zooms out until too wide a page fits.
+    assert seen.facts["wide"] <= width, "the page scrolls sideways"
     assert seen.facts["typeset"] == seen.facts["formulas"] and seen.facts["failed"] == 0
