@@ -10,7 +10,7 @@ from importlib import import_module
 from acm import __version__
 from acm.errors import UsageError
 
-_COMMANDS = ("data", "run")
+_COMMANDS = ("data", "metrics", "run")
 
 
 def build_parser() -> argparse.ArgumentParser:
