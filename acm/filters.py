@@ -69,7 +69,8 @@ class SparseMatrix:
             pattern = _pointers(self.col[order], self.shape[1]), self.row[order]
             self._shared["order"] = order
             self._shared["transpose"] = SparseMatrix(
-                *pattern, self.value.detach()[order], self.shape[::-1])
+                *pattern, self.value.detach()[order], self.shape[::-1]
+            )
         return self._shared["transpose"].with_value(self.value[self._shared["order"]])
 
     def with_value(self, value: Tensor) -> SparseMatrix:
@@ -81,18 +82,20 @@ class SparseMatrix:
     def to(self, *args, **kwargs) -> SparseMatrix:
         """The same matrix on another device or in another floating-point type."""
         value = self.value.to(*args, **kwargs)
-        return SparseMatrix(self.crow.to(value.device), self.col.to(value.device), value, self.shape)
+        crow, col = self.crow.to(value.device), self.col.to(value.device)
+        return SparseMatrix(crow, col, value, self.shape)
 
     def to_torch(self) -> Tensor:
         """The same matrix as a `torch.sparse_csr` tensor."""
         if "index" not in self._shared:
             # MKL multiplies with 32-bit indices: converting them anew at every product costs as
             # much as a product of a small graph.
-            fits = max(self.col.numel(), *self.shape) < 2 ** 31
+            fits = max(self.col.numel(), *self.shape) < 2**31
             kind = torch.int32 if fits else torch.int64
             self._shared["index"] = self.crow.to(kind), self.col.to(kind)
-        return torch.sparse_csr_tensor(*self._shared["index"], self.value, self.shape,
-                                       check_invariants=False)
+        return torch.sparse_csr_tensor(
+            *self._shared["index"], self.value, self.shape, check_invariants=False
+        )
 
     def to_dense(self) -> Tensor:
         """The same matrix as a dense tensor."""
@@ -102,8 +105,10 @@ class SparseMatrix:
     def __matmul__(self, x: Tensor) -> Tensor:
         """The product with a dense `[columns, F]` matrix."""
         if x.dim() != 2 or x.size(0) != self.shape[1]:
-            raise UsageError(f"a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
-                             f" a tensor of shape {list(x.shape)}: give [{self.shape[1]}, F]")
+            raise UsageError(
+                f"a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
+                f" a tensor of shape {list(x.shape)}: give [{self.shape[1]}, F]"
+            )
         return _Product.apply(self.value, x, self)
 
 
@@ -133,8 +138,9 @@ def _pointers(sorted_rows: Tensor, rows: int) -> Tensor:
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
 
 
-def adjacency(edge_index: Tensor, num_nodes: int | None = None,
-              edge_weight: Tensor | None = None) -> SparseMatrix:
+def adjacency(
+    edge_index: Tensor, num_nodes: int | None = None, edge_weight: Tensor | None = None
+) -> SparseMatrix:
     """The adjacency matrix `A` of a graph (section 2), rows are targets.
 
     An edge `(j, i)` of `edge_index` sends a message from `j` to `i` (PyG's flow) and so stands at
@@ -151,37 +157,51 @@ def adjacency(edge_index: Tensor, num_nodes: int | None = None,
     """
     if isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
         if edge_weight is not None:
-            raise UsageError("a sparse adjacency carries its weights as its values:"
-                             " leave edge_weight out")
+            raise UsageError(
+                "a sparse adjacency carries its weights as its values: leave edge_weight out"
+            )
         matrix = SparseMatrix.from_torch(edge_index)
         _check_square(matrix, num_nodes)
         return matrix
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.is_floating_point():
-        raise UsageError(f"edge_index has shape {list(edge_index.shape)} and type"
-                         f" {edge_index.dtype}: integers of shape [2, E] are needed")
+        raise UsageError(
+            f"edge_index has shape {list(edge_index.shape)} and type"
+            f" {edge_index.dtype}: integers of shape [2, E] are needed"
+        )
     source, target = edge_index.long()
     largest = int(edge_index.max()) if edge_index.numel() else -1
     num_nodes = largest + 1 if num_nodes is None else num_nodes
     if largest >= num_nodes or (edge_index.numel() and int(edge_index.min()) < 0):
-        raise UsageError(f"edge_index names nodes {int(edge_index.min())} … {largest}:"
-                         f" a graph of {num_nodes} nodes has 0 … {num_nodes - 1}")
+        raise UsageError(
+            f"edge_index names nodes {int(edge_index.min())} … {largest}:"
+            f" a graph of {num_nodes} nodes has 0 … {num_nodes - 1}"
+        )
     if edge_weight is None:
         edge_weight = torch.ones(source.numel(), device=edge_index.device)
     if edge_weight.shape != source.shape:
-        raise UsageError(f"edge_weight has shape {list(edge_weight.shape)}:"
-                         f" one weight for each of the {source.numel()} edges is needed")
+        raise UsageError(
+            f"edge_weight has shape {list(edge_weight.shape)}:"
+            f" one weight for each of the {source.numel()} edges is needed"
+        )
     return SparseMatrix.from_coo(target, source, edge_weight, (num_nodes, num_nodes))
 
 
 def _check_square(matrix: SparseMatrix, num_nodes: int | None) -> None:
     rows, columns = matrix.shape
     if rows != columns or (num_nodes is not None and rows != num_nodes):
-        raise UsageError(f"the sparse adjacency is {rows} x {columns}:"
-                         f" {num_nodes or rows} x {num_nodes or rows} is needed")
+        raise UsageError(
+            f"the sparse adjacency is {rows} x {columns}:"
+            f" {num_nodes or rows} x {num_nodes or rows} is needed"
+        )
 
 
-def low_pass(edge_index: Tensor, num_nodes: int | None = None, edge_weight: Tensor | None = None,
-             norm: str = "rw", renormalize: bool = True) -> SparseMatrix:
+def low_pass(
+    edge_index: Tensor,
+    num_nodes: int | None = None,
+    edge_weight: Tensor | None = None,
+    norm: str = "rw",
+    renormalize: bool = True,
+) -> SparseMatrix:
     r"""The low-pass filter `H_LP`: an affinity matrix of the graph (section 2.1).
 
     With the renormalisation trick :math:`\tilde A = A + I`, :math:`\tilde D = D + I`: `"rw"` is
@@ -223,8 +243,13 @@ def low_pass(edge_index: Tensor, num_nodes: int | None = None, edge_weight: Tens
     return a.with_value(scaled)
 
 
-def high_pass(edge_index: Tensor, num_nodes: int | None = None, edge_weight: Tensor | None = None,
-              norm: str = "rw", renormalize: bool = True) -> SparseMatrix:
+def high_pass(
+    edge_index: Tensor,
+    num_nodes: int | None = None,
+    edge_weight: Tensor | None = None,
+    norm: str = "rw",
+    renormalize: bool = True,
+) -> SparseMatrix:
     """The high-pass filter `H_HP = I − H_LP` (section 4.2): a Laplacian of the graph.
 
     Arguments and errors are those of `low_pass`. Layers do not build it: they compute
@@ -233,8 +258,9 @@ def high_pass(edge_index: Tensor, num_nodes: int | None = None, edge_weight: Ten
     low = low_pass(edge_index, num_nodes, edge_weight, norm, renormalize)
     node = torch.arange(low.shape[0], device=low.col.device)
     value = torch.cat([low.value.new_ones(node.numel()), -low.value])
-    return SparseMatrix.from_coo(torch.cat([node, low.row]), torch.cat([node, low.col]), value,
-                                 low.shape)
+    return SparseMatrix.from_coo(
+        torch.cat([node, low.row]), torch.cat([node, low.col]), value, low.shape
+    )
 
 
 def identity(num_nodes: int) -> SparseMatrix:

@@ -76,7 +76,10 @@ def test_identity():
 
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_coo, torch.sparse_csc])
 def test_a_sparse_adjacency_is_the_same_graph(layout):
-    edge_index, weight = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 2]]), torch.tensor([1., 2., 3., 4.])
+    edge_index, weight = (
+        torch.tensor([[0, 1, 2, 2], [1, 2, 0, 2]]),
+        torch.tensor([1.0, 2.0, 3.0, 4.0]),
+    )
     dense = adjacency(edge_index, 3, weight).to_dense()
     same = low_pass(dense.to_sparse(layout=layout)).to_dense()
     torch.testing.assert_close(same, low_pass(edge_index, 3, weight).to_dense())
@@ -94,23 +97,26 @@ def test_gradients_of_a_product_in_the_values_and_in_the_operand(graph):
 
 
 def test_the_transpose_is_the_transpose():
-    dense = torch.tensor([[0., 1, 2], [3, 0, 0]])
+    dense = torch.tensor([[0.0, 1, 2], [3, 0, 0]])
     matrix = SparseMatrix.from_torch(dense)
     torch.testing.assert_close(matrix.T.to_dense(), dense.t())
     torch.testing.assert_close(matrix.T.T.to_dense(), dense)
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda: low_pass(torch.tensor([[0], [1]]), norm="left"), "'rw' and 'sym'"),
-    (lambda: low_pass(torch.tensor([[0], [5]]), 3), "0 … 2"),
-    (lambda: low_pass(torch.tensor([[0], [-1]]), 3), "0 … 2"),
-    (lambda: low_pass(torch.tensor([0, 1])), r"\[2, E\]"),
-    (lambda: low_pass(torch.tensor([[0.], [1.]])), "integers"),
-    (lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.ones(3)), "each of the 1 edges"),
-    (lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.tensor([-3.])), "negative"),
-    (lambda: low_pass(torch.ones(2, 3).to_sparse()), "2 x 3"),
-    (lambda: identity(3) @ torch.ones(2, 2), r"\[3, F\]"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: low_pass(torch.tensor([[0], [1]]), norm="left"), "'rw' and 'sym'"),
+        (lambda: low_pass(torch.tensor([[0], [5]]), 3), "0 … 2"),
+        (lambda: low_pass(torch.tensor([[0], [-1]]), 3), "0 … 2"),
+        (lambda: low_pass(torch.tensor([0, 1])), r"\[2, E\]"),
+        (lambda: low_pass(torch.tensor([[0.0], [1.0]])), "integers"),
+        (lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.ones(3)), "each of the 1 edges"),
+        (lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.tensor([-3.0])), "negative"),
+        (lambda: low_pass(torch.ones(2, 3).to_sparse()), "2 x 3"),
+        (lambda: identity(3) @ torch.ones(2, 2), r"\[3, F\]"),
+    ],
+)
 def test_bad_input_is_said_in_one_line(call, words):
     with pytest.raises(UsageError, match=words) as error:
         call()

@@ -16,7 +16,8 @@ _COMMANDS = ("data", "metrics", "run")
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
-        prog="acm", formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="acm",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Rerun the experiments of the ACM-GNN paper (Luan et al., 2021).",
         epilog="""\
 examples:
@@ -24,7 +25,8 @@ examples:
   acm data fetch cornell                         download one and check it
   acm run --dataset cornell --model ACM-GCN      train one cell of Table 3 and compare
 
-Bad input is answered by one line and exit code 2.""")
+Bad input is answered by one line and exit code 2.""",
+    )
     parser.add_argument("--version", action="version", version=f"acm {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:

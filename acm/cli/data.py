@@ -10,24 +10,28 @@ from acm.data.names import DATASETS
 def add_parser(subparsers) -> None:
     """Register `acm data list|fetch|verify`."""
     parser = subparsers.add_parser(
-        "data", help="list, fetch and verify the graphs",
+        "data",
+        help="list, fetch and verify the graphs",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="The raw data: what there is, download it, check it.",
         epilog="""\
 environment:
   ACM_DATA_MIRROR   a folder or http(s) address to read from instead of the public one
   ACM_DATA_CACHE    where downloads and parsed graphs are kept
-  ACM_DATA_TIMEOUT  seconds of silence after which a server counts as stalled (20)""")
+  ACM_DATA_TIMEOUT  seconds of silence after which a server counts as stalled (20)""",
+    )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for name, run, text in (
-            ("list", _list, "names, what they are, and whether they are at hand"),
-            ("fetch", _fetch, "download what is missing, checked against the registry"),
-            ("verify", _verify, "check every raw file; exit code 1 if one is missing or damaged")):
+        ("list", _list, "names, what they are, and whether they are at hand"),
+        ("fetch", _fetch, "download what is missing, checked against the registry"),
+        ("verify", _verify, "check every raw file; exit code 1 if one is missing or damaged"),
+    ):
         action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
         action.set_defaults(run=run)
         if name != "list":
-            action.add_argument("names", nargs="*", metavar="NAME",
-                                help="names of data sets (default: all)")
+            action.add_argument(
+                "names", nargs="*", metavar="NAME", help="names of data sets (default: all)"
+            )
 
 
 def _list(args) -> None:
@@ -35,8 +39,9 @@ def _list(args) -> None:
 
     width = max(map(len, DATASETS))
     for name, dataset in DATASETS.items():
-        print(f"{name:{width}}  {'at hand' if available(name) else '  -    '}"
-              f"  {dataset.description}")
+        print(
+            f"{name:{width}}  {'at hand' if available(name) else '  -    '}  {dataset.description}"
+        )
 
 
 def _fetch(args) -> None:
@@ -56,10 +61,18 @@ def _verify(args) -> int:
             print(f"ok       {status.file.dataset}  {status.file.path}")
             continue
         bad += 1
-        found = "" if status.state == "missing" else (
-            f"  {status.found_size} bytes, sha256 {status.found_sha256}; expected"
-            f" {status.file.size} bytes, sha256 {status.file.sha256}")
+        found = (
+            ""
+            if status.state == "missing"
+            else (
+                f"  {status.found_size} bytes, sha256 {status.found_sha256}; expected"
+                f" {status.file.size} bytes, sha256 {status.file.sha256}"
+            )
+        )
         print(f"{status.state:8} {status.file.dataset}  {status.file.path}{found}")
-    print("every file is as the registry has it" if not bad else f"{bad} files are not sound:"
-          " `acm data fetch` gets them")
+    print(
+        "every file is as the registry has it"
+        if not bad
+        else f"{bad} files are not sound: `acm data fetch` gets them"
+    )
     return int(bad > 0)

@@ -9,7 +9,8 @@ import sys
 def add_parser(subparsers) -> None:
     """Register `acm run`."""
     parser = subparsers.add_parser(
-        "run", help="train one cell of a table and compare it with the paper's",
+        "run",
+        help="train one cell of a table and compare it with the paper's",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="""\
 Train a model on several splits of a graph by the released protocol, keep a record of each, and
@@ -22,31 +23,60 @@ examples:
   acm run --dataset texas --model ACMII-GCN
   acm run --dataset cora --model GCN --splits 3 --lr 0.01 --weight-decay 5e-4 --dropout 0.5
   acm run --dataset chameleon --model ACM-GCN --protocol fixed
-  acm run --dataset film --model ACM-GCN --channels low+identity      an ablation of Table 2""")
+  acm run --dataset film --model ACM-GCN --channels low+identity      an ablation of Table 2""",
+    )
     what = parser.add_argument_group("what to train")
     what.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
     what.add_argument("--model", required=True, metavar="NAME", help="see below, in any case")
-    what.add_argument("--protocol", default="random", metavar="random|fixed",
-                      help="60/20/20 splits drawn anew, or the ten fixed ones (default: random)")
-    what.add_argument("--splits", type=int, metavar="N",
-                      help="how many splits (default: as the paper, 10; 5 on deezer-europe)")
-    what.add_argument("--seed", type=int, default=0, metavar="S",
-                      help="of initial weights and dropout (default: 0)")
-    what.add_argument("--channels", metavar="C+C",
-                      help="leave channels out: some of low+high+identity")
-    what.add_argument("--no-mixing", dest="mix", action="store_const", const=False,
-                      help="add the channels up instead of mixing them node by node")
+    what.add_argument(
+        "--protocol",
+        default="random",
+        metavar="random|fixed",
+        help="60/20/20 splits drawn anew, or the ten fixed ones (default: random)",
+    )
+    what.add_argument(
+        "--splits",
+        type=int,
+        metavar="N",
+        help="how many splits (default: as the paper, 10; 5 on deezer-europe)",
+    )
+    what.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="of initial weights and dropout (default: 0)",
+    )
+    what.add_argument(
+        "--channels", metavar="C+C", help="leave channels out: some of low+high+identity"
+    )
+    what.add_argument(
+        "--no-mixing",
+        dest="mix",
+        action="store_const",
+        const=False,
+        help="add the channels up instead of mixing them node by node",
+    )
     values = parser.add_argument_group("hyperparameters (default: the paper's optimum)")
     values.add_argument("--lr", type=float, metavar="X", help="learning rate")
     values.add_argument("--weight-decay", type=float, metavar="X", help="weight decay")
     values.add_argument("--dropout", type=float, metavar="P", help="from 0 to below 1")
     values.add_argument("--hidden", type=int, metavar="N", help="width of the hidden layer")
     how = parser.add_argument_group("how to run it")
-    how.add_argument("--store", default="runs.csv", metavar="FILE",
-                     help="CSV file that keeps the records (default: runs.csv)")
+    how.add_argument(
+        "--store",
+        default="runs.csv",
+        metavar="FILE",
+        help="CSV file that keeps the records (default: runs.csv)",
+    )
     how.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
-    how.add_argument("--threads", type=int, default=1, metavar="N",
-                     help="CPU threads (default: 1, which is the same to the bit every time)")
+    how.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="N",
+        help="CPU threads (default: 1, which is the same to the bit every time)",
+    )
     how.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.set_defaults(run=run)
 
@@ -64,23 +94,38 @@ def run(args) -> int:
         raise UsageError(f"--threads is {args.threads}: 1 or more are needed")
     torch.set_num_threads(args.threads)
     given = {name: getattr(args, name) for name in ("lr", "weight_decay", "dropout", "hidden")}
-    trials = cell(args.dataset, args.model, args.protocol, args.splits, args.seed, given,
-                  args.channels, args.mix)
+    trials = cell(
+        args.dataset,
+        args.model,
+        args.protocol,
+        args.splits,
+        args.seed,
+        given,
+        args.channels,
+        args.mix,
+    )
     store = Store(args.store)
     first = trials[0]
-    print(f"{first.model} on {first.dataset}: lr {first.lr:g}, weight decay"
-          f" {first.weight_decay:g}, dropout {first.dropout:g}, hidden {first.hidden},"
-          f" channels {first.channels}{'' if first.mix else ', not mixed'}")
+    print(
+        f"{first.model} on {first.dataset}: lr {first.lr:g}, weight decay"
+        f" {first.weight_decay:g}, dropout {first.dropout:g}, hidden {first.hidden},"
+        f" channels {first.channels}{'' if first.mix else ', not mixed'}"
+    )
     try:
         records = run_trials(trials, store, args.device, progress=not args.quiet)
     except KeyboardInterrupt:
         kept = len(store.find(trials))
-        print(f"acm: interrupted: {kept} of {len(trials)} trials are in {args.store}; the same"
-              " command goes on from there", file=sys.stderr)
+        print(
+            f"acm: interrupted: {kept} of {len(trials)} trials are in {args.store}; the same"
+            " command goes on from there",
+            file=sys.stderr,
+        )
         return 130
     for record in records:
-        print(f"split {record.split:2}: test {100 * record.test_accuracy:6.2f} %,"
-              f" validation {100 * record.val_accuracy:6.2f} %, epoch {record.best_epoch} of"
-              f" {record.epochs}, {record.seconds:.1f} s")
+        print(
+            f"split {record.split:2}: test {100 * record.test_accuracy:6.2f} %,"
+            f" validation {100 * record.val_accuracy:6.2f} %, epoch {record.best_epoch} of"
+            f" {record.epochs}, {record.seconds:.1f} s"
+        )
     print(compare(records).sentence())
     return 0

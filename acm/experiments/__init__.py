@@ -5,5 +5,15 @@ from acm.experiments.run import Task, prepare, run, run_cell, run_trial
 from acm.experiments.store import Store, results
 from acm.experiments.trial import Trial, cell
 
-__all__ = ["Record", "Store", "Task", "Trial", "cell", "prepare", "results", "run", "run_cell",
-           "run_trial"]
+__all__ = [
+    "Record",
+    "Store",
+    "Task",
+    "Trial",
+    "cell",
+    "prepare",
+    "results",
+    "run",
+    "run_cell",
+    "run_trial",
+]

@@ -43,6 +43,12 @@ class Record(Trial):
     commit: str
 
     @property
+    def outcome(self) -> tuple:
+        """What came out, without how long it took and where: the same wherever rounding is."""
+        names = ("val_accuracy", "test_accuracy", "val_loss", "best_epoch", "epochs")
+        return tuple(getattr(self, name) for name in names)
+
+    @property
     def trial(self) -> Trial:
         """What was asked, without what came out."""
         return Trial(**{f.name: getattr(self, f.name) for f in fields(Trial)})
@@ -51,10 +57,16 @@ class Record(Trial):
 def where(device: torch.device) -> dict[str, str | int]:
     """The fields of a record that say where a trial runs."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
-    versions = (f"python {platform.python_version()}, torch {torch.__version__.split('+')[0]},"
-                f" acm {acm.__version__}")
-    return dict(device=f"{device.type}: {name}", threads=torch.get_num_threads(),
-                versions=versions, commit=commit())
+    versions = (
+        f"python {platform.python_version()}, torch {torch.__version__.split('+')[0]},"
+        f" acm {acm.__version__}"
+    )
+    return dict(
+        device=f"{device.type}: {name}",
+        threads=torch.get_num_threads(),
+        versions=versions,
+        commit=commit(),
+    )
 
 
 @functools.cache
@@ -75,8 +87,9 @@ def commit() -> str:
     package = Path(acm.__file__).parent
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", "-C", str(package), *arguments], check=True,
-                              capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(package), *arguments], check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     try:
         # An installed copy may lie inside somebody else's checkout: ask for our own file there.

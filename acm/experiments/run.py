@@ -69,21 +69,45 @@ def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record,
     """Train one trial: its record, and the fitted model with its curves."""
     task = prepare(trial.dataset, device)
     split = task.split(trial)
-    model = build(trial.model, task.x.shape[1], task.num_classes, trial.hidden, trial.dropout,
-                  trial.channels.split("+"), trial.mix).to(task.y.device)
-    fitted = fit(model, task.x, task.low_pass, task.y, split.train, split.val, lr=trial.lr,
-                 weight_decay=trial.weight_decay, seed=trial.entropy,
-                 protocol=protocol_for(trial.dataset), on_epoch=on_epoch)
+    model = build(
+        trial.model,
+        task.x.shape[1],
+        task.num_classes,
+        trial.hidden,
+        trial.dropout,
+        trial.channels.split("+"),
+        trial.mix,
+    ).to(task.y.device)
+    fitted = fit(
+        model,
+        task.x,
+        task.low_pass,
+        task.y,
+        split.train,
+        split.val,
+        lr=trial.lr,
+        weight_decay=trial.weight_decay,
+        seed=trial.entropy,
+        protocol=protocol_for(trial.dataset),
+        on_epoch=on_epoch,
+    )
     right = fitted.prediction[split.test] == task.y[split.test]
-    record = Record(*astuple(trial), val_accuracy=fitted.val_accuracy,
-                    test_accuracy=right.double().mean().item(), val_loss=fitted.val_loss,
-                    best_epoch=fitted.best_epoch, epochs=fitted.epochs,
-                    seconds=round(fitted.seconds, 3), **where(task.y.device))
+    record = Record(
+        *astuple(trial),
+        val_accuracy=fitted.val_accuracy,
+        test_accuracy=right.double().mean().item(),
+        val_loss=fitted.val_loss,
+        best_epoch=fitted.best_epoch,
+        epochs=fitted.epochs,
+        seconds=round(fitted.seconds, 3),
+        **where(task.y.device),
+    )
     return record, fitted
 
 
-def run(trials: Sequence[Trial], store: Store | None = None, device: str = "cpu",
-        progress: bool = True) -> list[Record]:
+def run(
+    trials: Sequence[Trial], store: Store | None = None, device: str = "cpu", progress: bool = True
+) -> list[Record]:
     """Run the trials that the store does not have, and return the records of all.
 
     Each record is stored as soon as its trial is finished, so an interruption (Ctrl-C, a kill)
@@ -105,9 +129,18 @@ def run(trials: Sequence[Trial], store: Store | None = None, device: str = "cpu"
     return [there[trial] for trial in trials]
 
 
-def run_cell(dataset: str, model: str, protocol: str = "random", splits: int | None = None,
-             seed: int = 0, hyperparameters=None, store: str | Path | None = None,
-             device: str = "cpu", progress: bool = True, **options) -> list[Record]:
+def run_cell(
+    dataset: str,
+    model: str,
+    protocol: str = "random",
+    splits: int | None = None,
+    seed: int = 0,
+    hyperparameters=None,
+    store: str | Path | None = None,
+    device: str = "cpu",
+    progress: bool = True,
+    **options,
+) -> list[Record]:
     """Run one cell of Table 3 or Table 8: `run(cell(…))`, whose arguments and errors these are.
 
     Args:
@@ -129,6 +162,8 @@ def _device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"device {name!r} is not at hand here: 'cpu' always is"
-                         f"{', cuda too' if torch.cuda.is_available() else ''}") from error
+        raise UsageError(
+            f"device {name!r} is not at hand here: 'cpu' always is"
+            f"{', cuda too' if torch.cuda.is_available() else ''}"
+        ) from error
     return device

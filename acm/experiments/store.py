@@ -62,8 +62,10 @@ class Store:
                     return there[record.trial]
                 self._write(record)
         except OSError as error:
-            raise UsageError(f"cannot write {self.path} ({error.strerror or error}): the trial that"
-                             " was just run is not kept, all before it are") from error
+            raise UsageError(
+                f"cannot write {self.path} ({error.strerror or error}): the trial that"
+                " was just run is not kept, all before it are"
+            ) from error
         return record
 
     def _write(self, record: Record) -> None:
@@ -89,20 +91,24 @@ class Store:
             return ""
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {self.path}: {error}") from error
-        return text[:text.rfind("\n") + 1]
+        return text[: text.rfind("\n") + 1]
 
     def _parse(self, text: str) -> Iterator[Record]:
         rows = csv.reader(io.StringIO(text))
         header = tuple(next(rows, COLUMNS))
         if header != COLUMNS:
-            raise UsageError(f"{self.path} is not a run store of this version: its first line is"
-                             f" {','.join(header)[:60]}…, {','.join(COLUMNS)[:60]}… is needed")
+            raise UsageError(
+                f"{self.path} is not a run store of this version: its first line is"
+                f" {','.join(header)[:60]}…, {','.join(COLUMNS)[:60]}… is needed"
+            )
         for number, row in enumerate(rows, start=2):
             try:
                 yield Record(*(read(c) for read, c in zip(_TYPES, row, strict=True)))
             except (ValueError, KeyError) as error:
-                raise UsageError(f"{self.path}, line {number}: not a record ({error}); delete the"
-                                 " line and its trial will be run again") from error
+                raise UsageError(
+                    f"{self.path}, line {number}: not a record ({error}); delete the"
+                    " line and its trial will be run again"
+                ) from error
 
 
 def results(table: str) -> Store:
@@ -114,8 +120,10 @@ def results(table: str) -> Store:
     folder = Path(__file__).parents[2] / "results"
     there = sorted(path.stem for path in folder.glob("*.csv"))
     if table not in there:
-        raise UsageError(f"no committed records {table!r}: there are {', '.join(there) or 'none'}"
-                         " (an installed package has none, a checkout has)")
+        raise UsageError(
+            f"no committed records {table!r}: there are {', '.join(there) or 'none'}"
+            " (an installed package has none, a checkout has)"
+        )
     return Store(folder / f"{table}.csv")
 
 

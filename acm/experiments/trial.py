@@ -60,9 +60,16 @@ def uses_random_splits(dataset: str, protocol: str) -> bool:
     return protocol == "random" and dataset != "deezer-europe"
 
 
-def cell(dataset: str, model: str, protocol: str = "random", splits: int | None = None,
-         seed: int = 0, hyperparameters: Mapping[str, float | None] | None = None,
-         channels: str | None = None, mix: bool | None = None) -> list[Trial]:
+def cell(
+    dataset: str,
+    model: str,
+    protocol: str = "random",
+    splits: int | None = None,
+    seed: int = 0,
+    hyperparameters: Mapping[str, float | None] | None = None,
+    channels: str | None = None,
+    mix: bool | None = None,
+) -> list[Trial]:
     """The trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
 
     Args:
@@ -96,9 +103,19 @@ def cell(dataset: str, model: str, protocol: str = "random", splits: int | None 
     names = tuple(channels.split("+")) if channels else None
     built = build(model, 1, 1, values["hidden"], values["dropout"], names, mix)
     architecture = built.architecture
-    return [Trial(dataset, model, protocol, split, seed, **values,
-                  channels="+".join(architecture.channels), mix=architecture.mix)
-            for split in range(splits)]
+    return [
+        Trial(
+            dataset,
+            model,
+            protocol,
+            split,
+            seed,
+            **values,
+            channels="+".join(architecture.channels),
+            mix=architecture.mix,
+        )
+        for split in range(splits)
+    ]
 
 
 def optimum(dataset: str, model: str, protocol: str, given: Mapping[str, float | None]) -> dict:
@@ -114,11 +131,15 @@ def optimum(dataset: str, model: str, protocol: str, given: Mapping[str, float |
         values = {name: getattr(published, name) for name in HYPERPARAMETERS} | values
     values["hidden"] = int(values["hidden"])
     if not values["lr"] > 0 or not values["weight_decay"] >= 0 or values["hidden"] < 1:
-        raise UsageError(f"lr={values['lr']}, weight_decay={values['weight_decay']},"
-                         f" hidden={values['hidden']}: a positive, a non-negative and a positive"
-                         " number are needed")
-    return {name: float(value) if name != "hidden" else value
-            for name, value in sorted(values.items(), key=lambda v: HYPERPARAMETERS.index(v[0]))}
+        raise UsageError(
+            f"lr={values['lr']}, weight_decay={values['weight_decay']},"
+            f" hidden={values['hidden']}: a positive, a non-negative and a positive"
+            " number are needed"
+        )
+    return {
+        name: float(value) if name != "hidden" else value
+        for name, value in sorted(values.items(), key=lambda v: HYPERPARAMETERS.index(v[0]))
+    }
 
 
 def _number_of_splits(dataset: str, protocol: str, splits: int | None) -> int:

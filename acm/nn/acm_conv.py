@@ -14,7 +14,7 @@ CHANNELS = ("low", "high", "identity")
 
 
 class ACMConv(nn.Module):
-    r"""Adaptive channel mixing: a low-pass, a high-pass and an identity channel, mixed node by node.
+    r"""Adaptive channel mixing: low-pass, high-pass and identity channel, weighed node by node.
 
     The three steps of section 4.3, for the channels :math:`c \in \{L, H, I\}` with the filters
     :math:`H_{LP}`, :math:`H_{HP} = I - H_{LP}` and :math:`I`:
@@ -50,21 +50,36 @@ class ACMConv(nn.Module):
             positive.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, variant: str = "acm",
-                 channels: Sequence[str] = CHANNELS, mix: bool = True, temperature: float = 3.0,
-                 scale: float = 1.0, act: Callable[[Tensor], Tensor] | None = torch.relu,
-                 hops: int = 1, norm: str = "rw", cached: bool = False):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        variant: str = "acm",
+        channels: Sequence[str] = CHANNELS,
+        mix: bool = True,
+        temperature: float = 3.0,
+        scale: float = 1.0,
+        act: Callable[[Tensor], Tensor] | None = torch.relu,
+        hops: int = 1,
+        norm: str = "rw",
+        cached: bool = False,
+    ):
         super().__init__()
         channels = tuple(channels)
         if variant not in ("acm", "acmii"):
             raise UsageError(f"unknown variant {variant!r}: 'acm' and 'acmii' are known")
         if not channels or len(set(channels)) < len(channels) or set(channels) - set(CHANNELS):
-            raise UsageError(f"channels {list(channels)}: one or more different ones of"
-                             f" {', '.join(CHANNELS)} are needed")
+            raise UsageError(
+                f"channels {list(channels)}: one or more different ones of"
+                f" {', '.join(CHANNELS)} are needed"
+            )
         if norm not in ("rw", "sym"):
             raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
-        for name, size in (("in_channels", in_channels), ("out_channels", out_channels),
-                           ("hops", hops)):
+        for name, size in (
+            ("in_channels", in_channels),
+            ("out_channels", out_channels),
+            ("hops", hops),
+        ):
             if size < 1:
                 raise UsageError(f"{name} is {size}: a positive number is needed")
         if not temperature > 0:
@@ -76,10 +91,12 @@ class ACMConv(nn.Module):
         self._filter: SparseMatrix | None = None
 
         self.weight = nn.ParameterDict(
-            {c: nn.Parameter(torch.empty(in_channels, out_channels)) for c in channels})
+            {c: nn.Parameter(torch.empty(in_channels, out_channels)) for c in channels}
+        )
         if mix:
             self.weight_tilde = nn.ParameterDict(
-                {c: nn.Parameter(torch.empty(out_channels, 1)) for c in channels})
+                {c: nn.Parameter(torch.empty(out_channels, 1)) for c in channels}
+            )
             self.weight_mix = nn.Parameter(torch.empty(len(channels), len(channels)))
         self.reset_parameters()
 
@@ -97,8 +114,13 @@ class ACMConv(nn.Module):
             _uniform(self.weight_mix, len(self.channels))
         self._filter = None
 
-    def forward(self, x: Tensor | SparseMatrix, edge_index: Tensor | SparseMatrix,
-                edge_weight: Tensor | None = None, return_channel_weights: bool = False):
+    def forward(
+        self,
+        x: Tensor | SparseMatrix,
+        edge_index: Tensor | SparseMatrix,
+        edge_weight: Tensor | None = None,
+        return_channel_weights: bool = False,
+    ):
         """Filter and mix the features of all nodes.
 
         Args:
@@ -148,8 +170,10 @@ class ACMConv(nn.Module):
     def _low_pass(self, edge_index, edge_weight, num_nodes: int) -> SparseMatrix:
         if isinstance(edge_index, SparseMatrix):
             if edge_index.shape != (num_nodes, num_nodes):
-                raise UsageError(f"the filter is {edge_index.shape[0]} x {edge_index.shape[1]}:"
-                                 f" {num_nodes} x {num_nodes} is needed for {num_nodes} nodes")
+                raise UsageError(
+                    f"the filter is {edge_index.shape[0]} x {edge_index.shape[1]}:"
+                    f" {num_nodes} x {num_nodes} is needed for {num_nodes} nodes"
+                )
             return edge_index
         if self._filter is not None:
             return self._filter
@@ -160,8 +184,10 @@ class ACMConv(nn.Module):
         return low
 
     def __repr__(self) -> str:
-        return (f"{type(self).__name__}({self.in_channels}, {self.out_channels},"
-                f" variant={self.variant!r}, channels={self.channels}, mix={self.mix})")
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.out_channels},"
+            f" variant={self.variant!r}, channels={self.channels}, mix={self.mix})"
+        )
 
 
 def _features(x: Tensor | SparseMatrix, in_channels: int) -> Tensor | SparseMatrix:
@@ -173,5 +199,5 @@ def _features(x: Tensor | SparseMatrix, in_channels: int) -> Tensor | SparseMatr
 
 
 def _uniform(parameter: nn.Parameter, fan: int) -> None:
-    bound = fan ** -0.5
+    bound = fan**-0.5
     nn.init.uniform_(parameter, -bound, bound)

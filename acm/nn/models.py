@@ -45,10 +45,12 @@ class Architecture:
 
 _MLP1 = Architecture(1, ("identity",), mix=False, equation="X W")
 _SGC1 = Architecture(1, ("low",), mix=False, equation="Â X W")
-_ACM_SGC1 = Architecture(1, CHANNELS, mix=True, input_dropout=True,
-                         equation="Mix(Â X W_L, (I−Â) X W_H, X W_I)")
-_ACM_GCN = Architecture(2, CHANNELS, mix=True, nonlinear=True, input_dropout=True,
-                        equation="ACM(ReLU(ACM(X)))")
+_ACM_SGC1 = Architecture(
+    1, CHANNELS, mix=True, input_dropout=True, equation="Mix(Â X W_L, (I−Â) X W_H, X W_I)"
+)
+_ACM_GCN = Architecture(
+    2, CHANNELS, mix=True, nonlinear=True, input_dropout=True, equation="ACM(ReLU(ACM(X)))"
+)
 
 MODELS: dict[str, Architecture] = {
     "MLP-1": _MLP1,
@@ -80,27 +82,49 @@ class Network(nn.Module):
             on the input.
     """
 
-    def __init__(self, architecture: Architecture, in_channels: int, out_channels: int,
-                 hidden: int = 64, dropout: float = 0.5):
+    def __init__(
+        self,
+        architecture: Architecture,
+        in_channels: int,
+        out_channels: int,
+        hidden: int = 64,
+        dropout: float = 0.5,
+    ):
         super().__init__()
         if not 0 <= dropout < 1:
             raise UsageError(f"dropout is {dropout}: a number from 0 to below 1 is needed")
         self.architecture, self.dropout = architecture, dropout
-        widths = [in_channels, out_channels] if architecture.layers == 1 else [
-            in_channels, hidden, out_channels]
+        widths = (
+            [in_channels, out_channels]
+            if architecture.layers == 1
+            else [in_channels, hidden, out_channels]
+        )
         self.convs = nn.ModuleList(
-            ACMConv(f_in, f_out, architecture.variant, architecture.channels, architecture.mix,
-                    scale=len(architecture.channels) if architecture.mix else 1,
-                    act=torch.relu if architecture.nonlinear else None, hops=architecture.hops)
-            for f_in, f_out in zip(widths, widths[1:]))
+            ACMConv(
+                f_in,
+                f_out,
+                architecture.variant,
+                architecture.channels,
+                architecture.mix,
+                scale=len(architecture.channels) if architecture.mix else 1,
+                act=torch.relu if architecture.nonlinear else None,
+                hops=architecture.hops,
+            )
+            for f_in, f_out in zip(widths, widths[1:])
+        )
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for conv in self.convs:
             conv.reset_parameters()
 
-    def forward(self, x: Tensor | SparseMatrix, edge_index: Tensor | SparseMatrix,
-                edge_weight: Tensor | None = None, return_channel_weights: bool = False):
+    def forward(
+        self,
+        x: Tensor | SparseMatrix,
+        edge_index: Tensor | SparseMatrix,
+        edge_weight: Tensor | None = None,
+        return_channel_weights: bool = False,
+    ):
         """The logits of all nodes, `[N, C]`.
 
         With `return_channel_weights=True` also each layer's `α`, `[N, channels]`, in a list.
@@ -138,8 +162,15 @@ def model_name(name: str) -> str:
     return known[str(name).lower()]
 
 
-def build(name: str, in_channels: int, out_channels: int, hidden: int = 64, dropout: float = 0.5,
-          channels: Sequence[str] | None = None, mix: bool | None = None) -> Network:
+def build(
+    name: str,
+    in_channels: int,
+    out_channels: int,
+    hidden: int = 64,
+    dropout: float = 0.5,
+    channels: Sequence[str] | None = None,
+    mix: bool | None = None,
+) -> Network:
     """The model of a row of the paper's tables.
 
     Args:

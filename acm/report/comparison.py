@@ -46,8 +46,7 @@ class Comparison:
         if math.isnan(self.delta) or self.published.std is None:
             return math.nan
         published_splits = 5 if self.records[0].dataset == "deezer-europe" else 10
-        return math.sqrt(self.std ** 2 / len(self.records)
-                         + self.published.std ** 2 / published_splits)
+        return math.sqrt(self.std**2 / len(self.records) + self.published.std**2 / published_splits)
 
     @property
     def verdict(self) -> str:
@@ -66,17 +65,22 @@ class Comparison:
         first = self.records[0]
         n = len(self.records)
         spread = "" if n == 1 else f" ± {self.std:.2f}"
-        ours = (f"{first.model} on {first.dataset}: {self.mean:.2f}{spread} % over {n}"
-                f" {first.protocol} split{'s' if n > 1 else ''}")
+        ours = (
+            f"{first.model} on {first.dataset}: {self.mean:.2f}{spread} % over {n}"
+            f" {first.protocol} split{'s' if n > 1 else ''}"
+        )
         if math.isnan(self.delta):
             return f"{ours}; the paper has no such number."
-        theirs = (f"{ours}; the paper has {self.published.text} ({self.published.source}),"
-                  f" a difference of {self.delta:+.2f} points")
+        theirs = (
+            f"{ours}; the paper has {self.published.text} ({self.published.source}),"
+            f" a difference of {self.delta:+.2f} points"
+        )
         if self.verdict == "not comparable":
             return f"{theirs}; without a spread on both sides there is no verdict."
         ratio = abs(self.delta) / self.standard_error if self.standard_error else math.inf
-        return (f"{theirs} or {ratio:.1f} standard errors ({self.standard_error:.2f}):"
-                f" {self.verdict}.")
+        return (
+            f"{theirs} or {ratio:.1f} standard errors ({self.standard_error:.2f}): {self.verdict}."
+        )
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,12 @@ class Pooled:
 
     def sentence(self) -> str:
         """The finding in words."""
-        return (f"{self.below} of {self.cells} means of ours lie below the paper's; were either"
-                f" side as likely, so lopsided an outcome would have probability"
-                f" {self.p_value:.3f}. The mean difference is {self.delta:+.2f} points, with a"
-                f" standard error of {self.standard_error:.2f}.")
+        return (
+            f"{self.below} of {self.cells} means of ours lie below the paper's; were either"
+            f" side as likely, so lopsided an outcome would have probability"
+            f" {self.p_value:.3f}. The mean difference is {self.delta:+.2f} points, with a"
+            f" standard error of {self.standard_error:.2f}."
+        )
 
 
 def pooled(comparisons: Sequence[Comparison]) -> Pooled:
@@ -114,8 +120,8 @@ def pooled(comparisons: Sequence[Comparison]) -> Pooled:
     if not there:
         raise UsageError("no cell is comparable: each needs a published one and two splits")
     below, n = sum(c.delta < 0 for c in there), len(there)
-    tail = sum(math.comb(n, k) for k in range(max(below, n - below), n + 1)) / 2 ** n
-    error = math.sqrt(sum(c.standard_error ** 2 for c in there)) / n
+    tail = sum(math.comb(n, k) for k in range(max(below, n - below), n + 1)) / 2**n
+    error = math.sqrt(sum(c.standard_error**2 for c in there)) / n
     return Pooled(below, n, statistics.fmean(c.delta for c in there), error, min(1.0, 2 * tail))
 
 
@@ -179,13 +185,14 @@ def agreement(record: Record, kept: Record) -> str:
     """
     if record.trial != kept.trial:
         raise UsageError("the two records are of different trials")
-    outcome = ("val_accuracy", "test_accuracy", "val_loss", "best_epoch", "epochs")
-    if all(getattr(record, name) == getattr(kept, name) for name in outcome):
+    if record.outcome == kept.outcome:
         return "This machine reproduces the kept record to the last bit."
     same = record.test_accuracy == kept.test_accuracy
-    return (f"This machine gives {100 * record.test_accuracy:.2f} % where the kept record has"
-            f" {100 * kept.test_accuracy:.2f} %"
-            + (", the same accuracy by another path" if same else "")
-            + f" (validation loss {record.val_loss:.6f} against {kept.val_loss:.6f}): the two ran on"
-            f" {record.device} with {record.versions} and on {kept.device} with {kept.versions},"
-            " which round differently, and training amplifies that.")
+    return (
+        f"This machine gives {100 * record.test_accuracy:.2f} % where the kept record has"
+        f" {100 * kept.test_accuracy:.2f} %"
+        + (", the same accuracy by another path" if same else "")
+        + f" (validation loss {record.val_loss:.6f} against {kept.val_loss:.6f})."
+        f" The two ran on {record.device} with {record.versions} and on {kept.device} with"
+        f" {kept.versions}, which round differently, and training amplifies that."
+    )

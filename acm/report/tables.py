@@ -14,15 +14,19 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     rows = []
     for c in comparisons:
         first = c.records[0]
-        rows.append({
-            "dataset": first.dataset,
-            "model": first.model,
-            "splits": len(c.records),
-            "ours": f"{c.mean:.2f} ± {c.std:.2f}",
-            "paper": c.published.text if c.published else "–",
-            "Δ": round(c.delta, 2),
-            "SE": round(c.standard_error, 2),
-            "Δ / SE": round(c.delta / c.standard_error, 1) if c.standard_error else float("nan"),
-            "verdict": c.verdict,
-        })
+        rows.append(
+            {
+                "dataset": first.dataset,
+                "model": first.model,
+                "splits": len(c.records),
+                "ours": f"{c.mean:.2f} ± {c.std:.2f}",
+                "paper": c.published.text if c.published else "–",
+                "Δ": round(c.delta, 2),
+                "SE": round(c.standard_error, 2),
+                "Δ / SE": round(c.delta / c.standard_error, 1)
+                if c.standard_error
+                else float("nan"),
+                "verdict": c.verdict,
+            }
+        )
     return pd.DataFrame(rows).set_index("dataset")

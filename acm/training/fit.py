@@ -47,9 +47,20 @@ class Fit:
     history: History
 
 
-def fit(model: nn.Module, x, graph, y: Tensor, train: Tensor, val: Tensor, *, lr: float,
-        weight_decay: float, seed: int, protocol: Protocol = RELEASED,
-        on_epoch: Callable[[int], None] | None = None) -> Fit:
+def fit(
+    model: nn.Module,
+    x,
+    graph,
+    y: Tensor,
+    train: Tensor,
+    val: Tensor,
+    *,
+    lr: float,
+    weight_decay: float,
+    seed: int,
+    protocol: Protocol = RELEASED,
+    on_epoch: Callable[[int], None] | None = None,
+) -> Fit:
     """Draw the weights, train by the protocol, and return the epoch that validation selects.
 
     No test mask is asked for, so nothing here can select by it: hold `Fit.prediction` against
@@ -76,11 +87,15 @@ def fit(model: nn.Module, x, graph, y: Tensor, train: Tensor, val: Tensor, *, lr
     """
     for name, mask in (("train", train), ("val", val)):
         if mask.shape != y.shape or mask.dtype != torch.bool or not bool(mask.any()):
-            raise UsageError(f"the {name} mask has shape {list(mask.shape)} and type {mask.dtype}:"
-                             f" a bool mask of shape {list(y.shape)} with a node in it is needed")
+            raise UsageError(
+                f"the {name} mask has shape {list(mask.shape)} and type {mask.dtype}:"
+                f" a bool mask of shape {list(y.shape)} with a node in it is needed"
+            )
     if not lr > 0 or not weight_decay >= 0:
-        raise UsageError(f"lr is {lr} and weight_decay {weight_decay}:"
-                         " a positive and a non-negative number are needed")
+        raise UsageError(
+            f"lr is {lr} and weight_decay {weight_decay}:"
+            " a positive and a non-negative number are needed"
+        )
     devices = [y.device] if y.is_cuda else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
@@ -95,7 +110,8 @@ class _Loop:
         self.train_y, self.val_y = y[self.train_nodes], y[self.val_nodes]
         kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
         self.optimizer = kinds[protocol.optimizer](
-            model.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
+            model.parameters(), lr=lr, weight_decay=weight_decay, fused=True
+        )
         self.history = History()
 
     def run(self, on_epoch) -> Fit:
@@ -107,8 +123,10 @@ class _Loop:
             self.history.val_loss.append(val_loss)
             self.history.val_accuracy.append(val_accuracy)
             if not all(map(_is_number, (self.history.train_loss[-1], val_loss))):
-                raise UsageError(f"the loss is not a number at epoch {epoch}:"
-                                 " a smaller learning rate, or features without NaN, are needed")
+                raise UsageError(
+                    f"the loss is not a number at epoch {epoch}:"
+                    " a smaller learning rate, or features without NaN, are needed"
+                )
             score = -val_loss if self.protocol.select == "loss" else val_accuracy
             if best is None or score > best[0]:
                 state = {name: w.clone() for name, w in self.model.state_dict().items()}
@@ -119,9 +137,16 @@ class _Loop:
                 break
         _, best_epoch, prediction, state = best
         self.model.load_state_dict(state)
-        return Fit(self.model.eval(), prediction, best_epoch, epoch + 1,
-                   self.history.val_accuracy[best_epoch], self.history.val_loss[best_epoch],
-                   time.perf_counter() - start, self.history)
+        return Fit(
+            self.model.eval(),
+            prediction,
+            best_epoch,
+            epoch + 1,
+            self.history.val_accuracy[best_epoch],
+            self.history.val_loss[best_epoch],
+            time.perf_counter() - start,
+            self.history,
+        )
 
     def _step(self) -> float:
         self.model.train()
@@ -145,7 +170,7 @@ class _Loop:
         window = self.protocol.window
         if window is None or epoch <= window:
             return False
-        before = self.history.val_loss[-window - 1:-1]
+        before = self.history.val_loss[-window - 1 : -1]
         return self.history.val_loss[-1] > sum(before) / window
 
 

@@ -34,7 +34,9 @@ def test_a_torn_last_row_is_passed_over_and_removed(store, trials, make_record, 
     first = store.append(make_record(trials[0]))
     sound = store.path.read_bytes()
     store.append(make_record(trials[1]))
-    torn = store.path.read_bytes()[:len(sound) + keep] if keep > 0 else store.path.read_bytes()[:-1]
+    torn = (
+        store.path.read_bytes()[: len(sound) + keep] if keep > 0 else store.path.read_bytes()[:-1]
+    )
     store.path.write_bytes(torn)
     assert store.records() == [first]
     second = store.append(make_record(trials[1]))
@@ -52,6 +54,7 @@ def test_a_torn_header_is_no_store_yet(store, trials, make_record):
 def _limited_append(path, record, size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     import signal
+
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         Store(path).append(record)
@@ -65,7 +68,8 @@ def test_a_full_disk_loses_nothing_that_was_done(store, trials, make_record):
     first = store.append(make_record(trials[0]))
     size = store.path.stat().st_size + 20  # room for a part of the next row only
     process = multiprocessing.get_context("fork").Process(
-        target=_limited_append, args=(store.path, make_record(trials[1]), size))
+        target=_limited_append, args=(store.path, make_record(trials[1]), size)
+    )
     process.start()
     process.join()
     assert process.exitcode == 7
@@ -82,8 +86,10 @@ def test_rivals_lose_and_double_nothing(store, make_record):
     trials = cell("synthetic", "MLP-1", splits=30)
     records = [make_record(t) for t in trials]
     context = multiprocessing.get_context("fork")
-    rivals = [context.Process(target=_append_all, args=(store.path, part))
-              for part in (records[:20], records[10:], records[::-1])]
+    rivals = [
+        context.Process(target=_append_all, args=(store.path, part))
+        for part in (records[:20], records[10:], records[::-1])
+    ]
     for rival in rivals:
         rival.start()
     for rival in rivals:
@@ -92,10 +98,13 @@ def test_rivals_lose_and_double_nothing(store, make_record):
     assert sorted(r.split for r in store.records()) == list(range(30))
 
 
-@pytest.mark.parametrize("content, words", [
-    (b"a,b\n1,2\n", "not a run store of this version"),
-    (b"\xff\xfe\n", "cannot read"),
-])
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"a,b\n1,2\n", "not a run store of this version"),
+        (b"\xff\xfe\n", "cannot read"),
+    ],
+)
 def test_a_strangers_file_is_refused_and_left_alone(store, trials, make_record, content, words):
     store.path.parent.mkdir()
     store.path.write_bytes(content)

@@ -9,8 +9,9 @@ from acm.experiments import Trial, cell
 def test_the_papers_optimum_is_the_default():
     # Hyperparameter table of the ACM-GNNs: Cornell, ACM-GCN.
     trials = cell("cornell", "acm-gcn")
-    assert trials[3] == Trial("cornell", "ACM-GCN", "random", 3, 0, 0.05, 1e-2, 0.2, 64,
-                              "low+high+identity", True)
+    assert trials[3] == Trial(
+        "cornell", "ACM-GCN", "random", 3, 0, 0.05, 1e-2, 0.2, 64, "low+high+identity", True
+    )
     assert [t.split for t in trials] == list(range(10))
 
 
@@ -39,22 +40,25 @@ def test_channels_and_mixing():
     assert (trial.channels, trial.mix) == ("low+high", False)
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (("cornel", "GCN"), "did you mean cornell"),
-    (("cornell", "GNC"), "did you mean GCN"),
-    (("cornell", "GCN", "randon"), "random, fixed"),
-    (("cornell", "GCN", "random", 0), "1 or more"),
-    (("cornell", "ACM-GCN", "fixed", 11), "cornell has 10"),
-    (("deezer-europe", "ACM-GCN", "random", 6), "deezer-europe has 5"),
-    (("cornell", "GCN", "random", 1, -1), "seed is -1"),
-    (("cornell", "GCN", "random", 1, 0, {"leraning_rate": 1}), "unknown hyperparameter"),
-    (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "positive"),
-    (("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}), "positive"),
-    (("cornell", "GCN", "random", 1, 0, {"hidden": 0}), "positive"),
-    (("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}), "dropout is 1"),
-    (("cornell", "MLP-2"), "publishes no hyperparameters of MLP-2"),
-    (("cornell", "GCN", "random", 1, 0, {}, "low+mid"), "low, high, identity"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("cornel", "GCN"), "did you mean cornell"),
+        (("cornell", "GNC"), "did you mean GCN"),
+        (("cornell", "GCN", "randon"), "random, fixed"),
+        (("cornell", "GCN", "random", 0), "1 or more"),
+        (("cornell", "ACM-GCN", "fixed", 11), "cornell has 10"),
+        (("deezer-europe", "ACM-GCN", "random", 6), "deezer-europe has 5"),
+        (("cornell", "GCN", "random", 1, -1), "seed is -1"),
+        (("cornell", "GCN", "random", 1, 0, {"leraning_rate": 1}), "unknown hyperparameter"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "positive"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}), "positive"),
+        (("cornell", "GCN", "random", 1, 0, {"hidden": 0}), "positive"),
+        (("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}), "dropout is 1"),
+        (("cornell", "MLP-2"), "publishes no hyperparameters of MLP-2"),
+        (("cornell", "GCN", "random", 1, 0, {}, "low+mid"), "low, high, identity"),
+    ],
+)
 def test_bad_input_is_said_in_one_line(arguments, words):
     with pytest.raises(UsageError, match=words) as error:
         cell(*arguments)

@@ -44,7 +44,8 @@ def evaluate(conv, x, edge_index, weight):
     if not conv.mix:
         return conv.scale * sum(h.values()), np.ones((n, len(h)))
     alpha_tilde = np.concatenate(
-        [1 / (1 + np.exp(-h[c] @ parameter[f"weight_tilde.{c}"])) for c in conv.channels], axis=1)
+        [1 / (1 + np.exp(-h[c] @ parameter[f"weight_tilde.{c}"])) for c in conv.channels], axis=1
+    )
     logits = np.exp(alpha_tilde @ parameter["weight_mix"] / conv.temperature)
     alpha = logits / logits.sum(1, keepdims=True)
     return conv.scale * sum(np.diag(alpha[:, k]) @ h[c] for k, c in enumerate(h)), alpha
@@ -53,10 +54,13 @@ def evaluate(conv, x, edge_index, weight):
 @pytest.mark.parametrize("channels", COMBINATIONS, ids="+".join)
 @pytest.mark.parametrize("mix", [True, False], ids=["mix", "add"])
 @pytest.mark.parametrize("variant", ["acm", "acmii"])
-@pytest.mark.parametrize("act, hops, scale, temperature", [
-    (torch.relu, 1, 1.0, 3.0), (torch.relu, 2, 3.0, 0.5), (None, 1, 1.0, 3.0)])
-def test_output_equals_the_three_steps(graph, channels, mix, variant, act, hops, scale,
-                                       temperature):
+@pytest.mark.parametrize(
+    "act, hops, scale, temperature",
+    [(torch.relu, 1, 1.0, 3.0), (torch.relu, 2, 3.0, 0.5), (None, 1, 1.0, 3.0)],
+)
+def test_output_equals_the_three_steps(
+    graph, channels, mix, variant, act, hops, scale, temperature
+):
     x, edge_index, weight = graph
     torch.manual_seed(1)
     conv = ACMConv(4, 3, variant, channels, mix, temperature, scale, act, hops).double()
@@ -77,8 +81,9 @@ def test_gradcheck(graph, channels, variant):
     names = [name for name, _ in conv.named_parameters()]
 
     def call(x, weight, *parameters):
-        return torch.func.functional_call(conv, dict(zip(names, parameters)),
-                                          (x, edge_index, weight))
+        return torch.func.functional_call(
+            conv, dict(zip(names, parameters)), (x, edge_index, weight)
+        )
 
     inputs = [x, weight, *(p.detach() for p in conv.parameters())]
     assert torch.autograd.gradcheck(call, [v.clone().requires_grad_() for v in inputs])
@@ -90,8 +95,12 @@ def test_edge_index_and_sparse_input_agree(graph, variant):
     conv = ACMConv(4, 3, variant).double()
     expected = conv(x, edge_index, weight)
     adj_t = torch.sparse_coo_tensor(edge_index.flip(0), weight, (7, 7)).coalesce()
-    for same in (adj_t, adj_t.to_sparse_csr(), adj_t.to_sparse_csc(),
-                 low_pass(edge_index, 7, weight)):
+    for same in (
+        adj_t,
+        adj_t.to_sparse_csr(),
+        adj_t.to_sparse_csc(),
+        low_pass(edge_index, 7, weight),
+    ):
         torch.testing.assert_close(conv(x, same), expected)
     for features in (x.to_sparse(), x.to_sparse_csr(), SparseMatrix.from_torch(x)):
         torch.testing.assert_close(conv(features, edge_index, weight), expected)
@@ -102,7 +111,8 @@ def test_gradients_agree_between_dense_and_sparse_features(graph):
     conv = ACMConv(4, 3).double()
     dense = torch.autograd.grad(conv(x, edge_index, weight).square().sum(), conv.parameters())
     sparse = torch.autograd.grad(
-        conv(x.to_sparse_csr(), edge_index, weight).square().sum(), conv.parameters())
+        conv(x.to_sparse_csr(), edge_index, weight).square().sum(), conv.parameters()
+    )
     for a, b in zip(dense, sparse):
         torch.testing.assert_close(a, b)
 
@@ -112,8 +122,9 @@ def test_nodes_permuted_give_outputs_permuted(graph):
     conv = ACMConv(4, 3).double()
     order = torch.randperm(7)
     position = torch.argsort(order)
-    torch.testing.assert_close(conv(x[order], position[edge_index], weight),
-                               conv(x, edge_index, weight)[order])
+    torch.testing.assert_close(
+        conv(x[order], position[edge_index], weight), conv(x, edge_index, weight)[order]
+    )
 
 
 def test_number_of_parameters_is_that_of_step_2_not_of_the_text():
@@ -125,8 +136,11 @@ def test_number_of_parameters_is_that_of_step_2_not_of_the_text():
 def test_initial_weights_fill_the_released_ranges():
     torch.manual_seed(0)
     conv = ACMConv(300, 64)
-    for parameters, bound in ((conv.weight.values(), 64 ** -0.5),
-                              (conv.weight_tilde.values(), 1.0), ([conv.weight_mix], 3 ** -0.5)):
+    for parameters, bound in (
+        (conv.weight.values(), 64**-0.5),
+        (conv.weight_tilde.values(), 1.0),
+        ([conv.weight_mix], 3**-0.5),
+    ):
         drawn = torch.cat([p.detach().flatten() for p in parameters])
         assert drawn.abs().max() <= bound
         assert drawn.abs().max() > 0.75 * bound and drawn.min() < 0 < drawn.max()
@@ -141,15 +155,18 @@ def test_cached_keeps_the_first_graph(graph):
     assert conv._filter is None
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (dict(variant="acm3"), "'acm' and 'acmii'"),
-    (dict(channels=("low", "mid")), "low, high, identity"),
-    (dict(channels=()), "low, high, identity"),
-    (dict(channels=("low", "low")), "different"),
-    (dict(norm="left"), "'rw' and 'sym'"),
-    (dict(hops=0), "hops is 0"),
-    (dict(temperature=0.0), "temperature is 0.0"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (dict(variant="acm3"), "'acm' and 'acmii'"),
+        (dict(channels=("low", "mid")), "low, high, identity"),
+        (dict(channels=()), "low, high, identity"),
+        (dict(channels=("low", "low")), "different"),
+        (dict(norm="left"), "'rw' and 'sym'"),
+        (dict(hops=0), "hops is 0"),
+        (dict(temperature=0.0), "temperature is 0.0"),
+    ],
+)
 def test_bad_arguments_are_said_in_one_line(arguments, words):
     with pytest.raises(UsageError, match=words):
         ACMConv(4, 3, **arguments)

@@ -61,8 +61,12 @@ def test_the_acm_forms_equal_their_formulas(graph):
         model = build(name, 5, 3, hidden=8).eval()
         h = x
         for conv in model.convs:
-            channels = {c: relu(f @ h @ conv.weight[c]) if name == "ACM-GCN"
-                        else f @ relu(h @ conv.weight[c]) for c, f in filters(1).items()}
+            channels = {
+                c: relu(f @ h @ conv.weight[c])
+                if name == "ACM-GCN"
+                else f @ relu(h @ conv.weight[c])
+                for c, f in filters(1).items()
+            }
             h = mix(conv, channels)
             if conv is not model.convs[-1]:
                 h = relu(h)

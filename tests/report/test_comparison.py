@@ -11,11 +11,30 @@ from acm.report import agreement, compare, compare_cells, comparison_table, plot
 
 
 def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", **options):
-    trials = cell(dataset, model, protocol, len(accuracies),
-                  hyperparameters={"lr": 0.1, "weight_decay": 0.0, "dropout": 0.1}, **options)
-    return [Record(**vars(t), val_accuracy=0.5, test_accuracy=a, val_loss=1.0, best_epoch=1,
-                   epochs=2, seconds=0.1, device="cpu: x", threads=1, versions="v", commit="")
-            for t, a in zip(trials, accuracies)]
+    trials = cell(
+        dataset,
+        model,
+        protocol,
+        len(accuracies),
+        hyperparameters={"lr": 0.1, "weight_decay": 0.0, "dropout": 0.1},
+        **options,
+    )
+    return [
+        Record(
+            **vars(t),
+            val_accuracy=0.5,
+            test_accuracy=a,
+            val_loss=1.0,
+            best_epoch=1,
+            epochs=2,
+            seconds=0.1,
+            device="cpu: x",
+            threads=1,
+            versions="v",
+            commit="",
+        )
+        for t, a in zip(trials, accuracies)
+    ]
 
 
 def test_against_a_calculation_by_hand():
@@ -23,14 +42,16 @@ def test_against_a_calculation_by_hand():
     found = compare(records([0.90, 0.94]))
     assert (found.mean, found.std) == (pytest.approx(92), pytest.approx(math.sqrt(8)))
     assert found.delta == pytest.approx(-2.75)
-    assert found.standard_error == pytest.approx(math.sqrt(8 / 2 + 3.8 ** 2 / 10))
+    assert found.standard_error == pytest.approx(math.sqrt(8 / 2 + 3.8**2 / 10))
     assert found.verdict == "reproduced"
     sentence = found.sentence()
     assert "92.00 ± 2.83 %" in sentence and "94.75 ± 3.8" in sentence and "-2.75" in sentence
     assert "tab:sota" in sentence and sentence.endswith("reproduced.")
 
 
-@pytest.mark.parametrize("mean, verdict", [(0.90, "lower"), (0.99, "higher"), (0.945, "reproduced")])
+@pytest.mark.parametrize(
+    "mean, verdict", [(0.90, "lower"), (0.99, "higher"), (0.945, "reproduced")]
+)
 def test_verdicts(mean, verdict):
     assert compare(records([mean + s for s in (-0.01, 0.01) * 5])).verdict == verdict
 
@@ -46,19 +67,22 @@ def test_deezer_has_five_splits():
     assert found.standard_error == pytest.approx(0.38 / math.sqrt(5))
 
 
-@pytest.mark.parametrize("arguments, options, mean", [
-    (("cornell", "ACM-GCN", "fixed"), {}, 85.14),
-    (("cornell", "ACM-GCN"), {"channels": "low+high"}, 82.13),
-    (("cornell", "ACMII-GCN"), {"channels": "low+identity"}, 94.26),
-    (("cornell", "ACM-SGC-1"), {"mix": False}, 88.2),
-    (("cornell", "ACM-GCN"), {"mix": False}, 91.64),
-    (("cornell", "ACM-GCN"), {"channels": "low+high", "mix": False}, None),
-    (("cornell", "ACM-GCN", "fixed"), {"mix": False}, None),
-    (("cornell", "ACM-GCN"), {"channels": "high+identity"}, None),
-    (("cornell", "ACM-GCN"), {"channels": "low"}, None),
-    (("synthetic", "ACM-GCN"), {}, None),
-    (("cornell", "MLP-1"), {}, None),
-])
+@pytest.mark.parametrize(
+    "arguments, options, mean",
+    [
+        (("cornell", "ACM-GCN", "fixed"), {}, 85.14),
+        (("cornell", "ACM-GCN"), {"channels": "low+high"}, 82.13),
+        (("cornell", "ACMII-GCN"), {"channels": "low+identity"}, 94.26),
+        (("cornell", "ACM-SGC-1"), {"mix": False}, 88.2),
+        (("cornell", "ACM-GCN"), {"mix": False}, 91.64),
+        (("cornell", "ACM-GCN"), {"channels": "low+high", "mix": False}, None),
+        (("cornell", "ACM-GCN", "fixed"), {"mix": False}, None),
+        (("cornell", "ACM-GCN"), {"channels": "high+identity"}, None),
+        (("cornell", "ACM-GCN"), {"channels": "low"}, None),
+        (("synthetic", "ACM-GCN"), {}, None),
+        (("cornell", "MLP-1"), {}, None),
+    ],
+)
 def test_which_cell_of_which_table(arguments, options, mean):
     found = compare(records([0.5, 0.6], *arguments, **options))
     assert (found.published.mean if found.published else None) == mean
@@ -81,10 +105,18 @@ def test_records_of_several_cells_are_refused():
 
 
 def test_cells_are_told_apart_and_tabulated():
-    found = compare_cells([*records([0.90, 0.94]), *records([0.5, 0.6], "synthetic"),
-                           *records([0.9, 0.9], protocol="fixed")])
+    found = compare_cells(
+        [
+            *records([0.90, 0.94]),
+            *records([0.5, 0.6], "synthetic"),
+            *records([0.9, 0.9], protocol="fixed"),
+        ]
+    )
     assert [(len(c.records), c.records[0].dataset) for c in found] == [
-        (2, "cornell"), (2, "synthetic"), (2, "cornell")]
+        (2, "cornell"),
+        (2, "synthetic"),
+        (2, "cornell"),
+    ]
     table = comparison_table(found)
     assert table.loc["cornell", "paper"].tolist() == ["94.75 ± 3.8", "85.14 ± 6.07"]
     assert table["Δ"].tolist() == pytest.approx([-2.75, math.nan, 4.86], nan_ok=True)
@@ -92,7 +124,9 @@ def test_cells_are_told_apart_and_tabulated():
 
 
 def test_the_strip_plot_has_every_split_and_the_papers_cell():
-    axes, = plot_splits(compare_cells([*records([0.90, 0.94]), *records([0.5], "synthetic")])).axes
+    (axes,) = plot_splits(
+        compare_cells([*records([0.90, 0.94]), *records([0.5], "synthetic")])
+    ).axes
     assert list(axes.lines[0].get_ydata()) == pytest.approx([90, 94])
     assert axes.containers[0].lines[0].get_ydata() == pytest.approx([94.75])
     assert len(axes.containers) == 1
@@ -101,11 +135,18 @@ def test_the_strip_plot_has_every_split_and_the_papers_cell():
 
 def test_pooled_differences_by_hand():
     # Δ = -2.75 (SE √(8/2 + 3.8²/10)) and -5.41 (SE √(2/2 + 2.88²/10)); Texas is 94.92 ± 2.88.
-    found = pooled(compare_cells([*records([0.90, 0.94]), *records([0.8851, 0.9051], "texas"),
-                                  *records([0.5, 0.6], "synthetic")]))
+    found = pooled(
+        compare_cells(
+            [
+                *records([0.90, 0.94]),
+                *records([0.8851, 0.9051], "texas"),
+                *records([0.5, 0.6], "synthetic"),
+            ]
+        )
+    )
     assert (found.below, found.cells) == (2, 2)
     assert found.delta == pytest.approx((-2.75 - 5.41) / 2)
-    squares = 4 + 3.8 ** 2 / 10 + 1 + 2.88 ** 2 / 10
+    squares = 4 + 3.8**2 / 10 + 1 + 2.88**2 / 10
     assert found.standard_error == pytest.approx(math.sqrt(squares) / 2)
     assert found.p_value == pytest.approx(0.5)  # two heads or two tails
     assert "2 of 2" in found.sentence()
@@ -113,15 +154,16 @@ def test_pooled_differences_by_hand():
         pooled(compare_cells(records([0.5, 0.6], "synthetic")))
 
 
-@pytest.mark.parametrize("signs, p_value", [("-" * 9, 2 / 512), ("-+", 1.0), ("--+", 1.0),
-                                            ("-" * 8 + "+", 20 / 512)])
+@pytest.mark.parametrize(
+    "signs, p_value", [("-" * 9, 2 / 512), ("-+", 1.0), ("--+", 1.0), ("-" * 8 + "+", 20 / 512)]
+)
 def test_the_sign_test(signs, p_value):
     cells = [c for s in signs for c in compare_cells(records([0.9475 + float(f"{s}0.02")] * 3))]
     assert pooled(cells).p_value == pytest.approx(p_value)
 
 
 def test_agreement_with_a_kept_record():
-    record, = records([0.5])
+    (record,) = records([0.5])
     assert "to the last bit" in agreement(record, dataclasses.replace(record, seconds=9.0))
     other = dataclasses.replace(record, test_accuracy=0.75, device="cpu: y")
     assert "50.00 % where the kept record has 75.00 %" in agreement(record, other)

@@ -12,8 +12,16 @@ from acm.training import Fit, History  # noqa: E402
 
 
 def test_history_shows_the_curves_and_the_selected_epoch():
-    fit = Fit(None, None, 2, 4, 0.9, 0.4, 1.0,
-              History([3.0, 2.0, 1.0, 0.5], [3.0, 1.0, 0.4, 2.0], [0.1, 0.5, 0.9, 0.8]))
+    fit = Fit(
+        None,
+        None,
+        2,
+        4,
+        0.9,
+        0.4,
+        1.0,
+        History([3.0, 2.0, 1.0, 0.5], [3.0, 1.0, 0.4, 2.0], [0.1, 0.5, 0.9, 0.8]),
+    )
     loss, accuracy = plot_history(fit).axes
     curves = {line.get_label(): list(line.get_ydata()) for line in loss.lines}
     assert curves["training"] == fit.history.train_loss
@@ -24,13 +32,13 @@ def test_history_shows_the_curves_and_the_selected_epoch():
 
 def test_channel_weights_are_stacked_to_one_and_sorted_by_class():
     y = torch.tensor([1, 0, 1, 0])
-    alpha = torch.tensor([[.2, .3, .5], [.1, .1, .8], [.6, .2, .2], [.7, .2, .1]])
+    alpha = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8], [0.6, 0.2, 0.2], [0.7, 0.2, 0.1]])
     figure = plot_channel_weights([alpha, alpha], y)
     assert len(figure.axes) == 2
     # Nodes in the order 3, 1 (class 0), 2, 0 (class 1).
     low, high, identity = (patch.get_data() for patch in figure.axes[0].patches)
-    assert low.values.tolist() == pytest.approx([.7, .1, .6, .2])
-    assert (high.values - high.baseline).tolist() == pytest.approx([.2, .1, .2, .3])
+    assert low.values.tolist() == pytest.approx([0.7, 0.1, 0.6, 0.2])
+    assert (high.values - high.baseline).tolist() == pytest.approx([0.2, 0.1, 0.2, 0.3])
     assert identity.values.tolist() == pytest.approx([1, 1, 1, 1])
     assert [t.get_text() for t in figure.axes[-1].get_xticklabels()] == ["class 0", "class 1"]
 

@@ -56,11 +56,10 @@ def test_stops_at_the_first_epoch_beyond_the_window_above_the_mean_of_the_window
     for rest, stop in (([9.0, 1.5], 201), ([1.0, 0.9, 1.2], 202), ([0.5, 0.5, 0.5, 0.6, 1.1], 204)):
         fitted = run_script(flat + rest + [9.0] * 10, RELEASED)
         losses = flat + rest
-        mean = sum(losses[stop - 200:stop]) / 200
+        mean = sum(losses[stop - 200 : stop]) / 200
         assert losses[stop] > mean
         assert fitted.epochs == stop + 1, rest
-    assert run_script([0.5 - 1e-4 * k for k in range(400)],
-                      Protocol(max_epochs=400)).epochs == 400
+    assert run_script([0.5 - 1e-4 * k for k in range(400)], Protocol(max_epochs=400)).epochs == 400
 
 
 def test_the_window_is_the_losses_before_this_one():
@@ -81,7 +80,8 @@ def test_selects_the_first_epoch_with_the_lowest_validation_loss():
 
 def test_selects_by_accuracy_where_the_protocol_says_so():
     # A loss above log 2 means class 1 is predicted: wrong.
-    fitted = run_script([1.0, 0.6, 0.3, 0.9], Protocol(max_epochs=4, select="accuracy", window=None))
+    protocol = Protocol(max_epochs=4, select="accuracy", window=None)
+    fitted = run_script([1.0, 0.6, 0.3, 0.9], protocol)
     assert (fitted.best_epoch, fitted.val_accuracy) == (1, 1.0)
 
 
@@ -102,15 +102,24 @@ def test_same_seed_same_result_to_the_bit_whatever_the_global_generator(task, na
     second = fit(another, x, graph, y, train, val, **SETTINGS, protocol=protocol)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert first.history == second.history
-    other = fit(model, x, graph, y, train, val, lr=0.05, weight_decay=1e-3, seed=1,
-                protocol=protocol)
+    other = fit(
+        model, x, graph, y, train, val, lr=0.05, weight_decay=1e-3, seed=1, protocol=protocol
+    )
     assert other.history != first.history
 
 
 def test_the_returned_model_is_the_selected_epochs(task):
     x, graph, y, train, val = task
-    fitted = fit(build("ACM-GCN", 8, 2, hidden=8), x, graph, y, train, val, **SETTINGS,
-                 protocol=Protocol(max_epochs=60))
+    fitted = fit(
+        build("ACM-GCN", 8, 2, hidden=8),
+        x,
+        graph,
+        y,
+        train,
+        val,
+        **SETTINGS,
+        protocol=Protocol(max_epochs=60),
+    )
     assert not fitted.model.training
     logits = fitted.model(x, graph)
     assert torch.equal(logits.argmax(1), fitted.prediction)
@@ -137,8 +146,18 @@ def test_a_step_is_the_textbooks(task, optimizer):
     x, graph, y, train, val = task
     x = x.double()
     lr, decay = 0.1, 0.2
-    fitted = fit(build("MLP-1", 8, 2).double(), x, graph, y, train, val, lr=lr,
-                 weight_decay=decay, seed=3, protocol=Protocol(optimizer, max_epochs=3))
+    fitted = fit(
+        build("MLP-1", 8, 2).double(),
+        x,
+        graph,
+        y,
+        train,
+        val,
+        lr=lr,
+        weight_decay=decay,
+        seed=3,
+        protocol=Protocol(optimizer, max_epochs=3),
+    )
     torch.manual_seed(3)
     model = build("MLP-1", 8, 2).double()
     torch.manual_seed(3)
@@ -150,14 +169,14 @@ def test_a_step_is_the_textbooks(task, optimizer):
         w.requires_grad_()
         loss = nn.functional.cross_entropy((x @ w)[train], y[train])
         losses.append(loss.item())
-        grad, = torch.autograd.grad(loss, w)
+        (grad,) = torch.autograd.grad(loss, w)
         w = w.detach()
         if optimizer == "adam":
             grad = grad + decay * w
         else:
             w = w * (1 - lr * decay)
-        m, v = 0.9 * m + 0.1 * grad, 0.999 * v + 0.001 * grad ** 2
-        w = w - lr * (m / (1 - 0.9 ** t)) / ((v / (1 - 0.999 ** t)).sqrt() + 1e-8)
+        m, v = 0.9 * m + 0.1 * grad, 0.999 * v + 0.001 * grad**2
+        w = w - lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
     assert fitted.history.train_loss == pytest.approx(losses, rel=1e-9)
 
 
