@@ -23,6 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
 examples:
   acm data list                                  what graphs there are
   acm data fetch cornell                         download one and check it
+  acm metrics cornell                            how heterophilic it is
   acm run --dataset cornell --model ACM-GCN      train one cell of Table 3 and compare
 
 Bad input is answered by one line and exit code 2.""",

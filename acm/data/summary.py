@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +11,9 @@ from torch_geometric.utils import coalesce, to_undirected
 
 from acm.data.graphs import load
 from acm.data.names import DATASETS
+
+
+_WIDTH = 76  # what a column of the book and a narrow terminal hold
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,17 @@ class Summary:
         }
         if self.caveats:
             lines["note"] = self.caveats
-        width = max(map(len, lines))
-        return "\n".join([self.name] + [f"  {k:<{width}}  {v}" for k, v in lines.items()])
+        indent = 2 + max(map(len, lines)) + 2
+        rows = (
+            textwrap.fill(
+                value,
+                _WIDTH,
+                initial_indent=f"  {key}".ljust(indent),
+                subsequent_indent=" " * indent,
+            )
+            for key, value in lines.items()
+        )
+        return "\n".join([self.name, *rows])
 
 
 def describe(graph: str | Data) -> Summary:

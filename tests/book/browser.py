@@ -99,10 +99,8 @@ class Browser:
 
         for domain in ("Network", "Page", "Runtime", "Log"):
             await call(f"{domain}.enable")
-        await call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width, height=900, deviceScaleFactor=1, mobile=width < 600,
-        )  # fmt: skip
+        screen = {"width": width, "deviceScaleFactor": 1, "mobile": width < 600}
+        await call("Emulation.setDeviceMetricsOverride", height=900, **screen)
         preference = {"name": "prefers-color-scheme", "value": scheme}
         await call("Emulation.setEmulatedMedia", features=[preference])
         await call("Page.navigate", url=url)
@@ -117,12 +115,10 @@ class Browser:
             await asyncio.sleep(0.1)
         answer = await call("Runtime.evaluate", expression=facts, returnByValue=True)
         seen.facts = answer["result"].get("value", {})
+        # A screen as high as the page: beyond the viewport Chromium draws long pages displaced.
         size = (await call("Page.getLayoutMetrics"))["cssContentSize"]
-        picture = await call(
-            "Page.captureScreenshot",
-            captureBeyondViewport=True,
-            clip={"x": 0, "y": 0, "width": width, "height": size["height"], "scale": 1},
-        )
+        await call("Emulation.setDeviceMetricsOverride", height=int(size["height"]), **screen)
+        picture = await call("Page.captureScreenshot")
         seen.picture = base64.b64decode(picture["data"])
         socket.close()
         urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/close/{target['id']}").close()
