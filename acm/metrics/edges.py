@@ -174,12 +174,19 @@ def label_informativeness(
     return informativeness(prepare(edge_index, y, direction, loops, train_mask), form)
 
 
+def _class_pairs(graph: Graph) -> Tensor:
+    """The class of each node of a pair times C, plus that of its neighbour, `[E]`."""
+    pairs = graph.y[graph.node]
+    pairs *= graph.num_classes
+    pairs += graph.y[graph.neighbor]
+    return pairs
+
+
 def _edge_counts(graph: Graph) -> Tensor:
     """Pairs from each class to each class, `[C, C]`, as float64, which counts exactly to 2**53."""
     c = graph.num_classes
-    pairs = graph.y[graph.node] * c + graph.y[graph.neighbor]
-    counts = torch.bincount(pairs, minlength=c * c).reshape(c, c)
-    if not pairs.numel():
+    counts = torch.bincount(_class_pairs(graph), minlength=c * c).reshape(c, c)
+    if not graph.node.numel():
         raise UsageError("the graph has no edges (between nodes with known labels): without any,"
                          " this metric is 0 / 0")
     return counts.double()
@@ -240,9 +247,8 @@ def informativeness(graph: Graph, form: str = "edge") -> float:
     joint = counts / counts.sum()
     if form == "node":
         c, linked = graph.num_classes, graph.degree > 0
-        pairs = graph.y[graph.node] * c + graph.y[graph.neighbor]
-        weight = 1 / graph.degree[graph.node].double()
-        joint = torch.bincount(pairs, weight, c * c).reshape(c, c) / linked.sum()
+        weight = (1 / graph.degree.double())[graph.node]
+        joint = torch.bincount(_class_pairs(graph), weight, c * c).reshape(c, c) / linked.sum()
         start = torch.bincount(graph.y[linked], minlength=c).double() / linked.sum()
     else:
         start = joint.sum(1)

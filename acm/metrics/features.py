@@ -18,14 +18,14 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, low_pass
+from acm.filters import SparseMatrix
 from acm.metrics.graph import Graph
 
 FILTERS = ("low_pass", "high_pass", "identity")
 
 _UNIT = 2.0**-53  # rounding to nearest changes a float64 by at most this share of it
 _TINY = 2.0**-900  # features are scaled to order one: what underflow takes away is far below this
-_FILTER_ROUNDINGS = 8  # of one entry of a filter: degree, power, products; with a margin
+_FILTER_ROUNDINGS = 16  # of scaling twice: root, reciprocal, products, own term; with a margin
 
 
 class Features(NamedTuple):
@@ -91,15 +91,64 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
     return Features(matrix, magnitude, filled, roundings)
 
 
-def aggregation(graph: Graph, norm: str = "rw", renormalize: bool = True) -> SparseMatrix:
-    """`Â` of a graph in float64; arguments as in `acm.filters.low_pass`."""
-    edges = torch.stack([graph.neighbor, graph.node])
-    ones = torch.ones(edges.size(1), dtype=torch.float64, device=edges.device)
-    return low_pass(edges, graph.num_nodes, ones, norm, renormalize)
+class Aggregation:
+    """`Â` as an operator: `acm.filters.low_pass` without a second copy of the edges.
+
+    Args:
+        graph: The graph, whose pairs are the ones of `A`, row by row.
+        norm, renormalize: As in `acm.filters.low_pass`.
+    """
+
+    def __init__(self, graph: Graph, norm: str = "rw", renormalize: bool = True):
+        crow = torch.cat([graph.degree.new_zeros(1), graph.degree.cumsum(0)])
+        ones = torch.ones(graph.node.numel(), dtype=torch.float64, device=crow.device)
+        n = graph.num_nodes
+        self.graph, self.renormalize = graph, renormalize
+        self.adjacency = SparseMatrix(crow, graph.neighbor, ones, (n, n))
+        degree = (graph.degree + int(renormalize)).double()
+        scale = (degree if norm == "rw" else degree.sqrt()).reciprocal()
+        self.left = torch.where(degree > 0, scale, 0)[:, None]
+        self.right = 1 if norm == "rw" else self.left
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        """`Â x` for dense `[N, F]`."""
+        x = self.right * x
+        return self.left * (self.adjacency @ x + x if self.renormalize else self.adjacency @ x)
+
+    def transposed(self, y: Tensor, classes: int, weight: Tensor) -> Tensor:
+        """`Âᵀ Z` `[N, C]` for labels `y` and weights of the nodes in `Z`, without the transpose."""
+        weight = weight * self.left.squeeze(1)
+        place = self.graph.neighbor * classes
+        place += y[self.graph.node]
+        total = torch.bincount(place, weight[self.graph.node], len(y) * classes)
+        # (.double(): without any entry bincount forgets the type of its weights.)
+        total = total.double().reshape(len(y), classes)
+        if self.renormalize:
+            total[torch.arange(len(y), device=y.device), y] += weight
+        return self.right * total
+
+    def filled(self, rows: Tensor, high: bool) -> Tensor:
+        """Which rows of `Â X`, or of `X − Â X`, can hold anything but zeros, given those of `X`."""
+        node, neighbor = self.graph.node, self.graph.neighbor
+        found = rows.clone() if self.renormalize or high else torch.zeros_like(rows)
+        found[node[rows[neighbor]]] = True
+        if high:
+            # A node that is its own only neighbour has Â_vv = 1 and differs from nobody.
+            other = torch.zeros_like(rows)
+            other[node[node != neighbor]] = True
+            alone = ~other if self.renormalize else ~other & (self.graph.degree > 0)
+            found &= ~alone
+        return found
+
+    @property
+    def roundings(self) -> int:
+        """Roundings that one term of `Â Âᵀ Z` can suffer."""
+        columns = torch.bincount(self.graph.neighbor, minlength=1)
+        return int(self.graph.degree.max()) + int(columns.max()) + _FILTER_ROUNDINGS
 
 
 def similarity_sums(
-    features: Features, graph: Graph, filter: str, low: SparseMatrix | None
+    features: Features, graph: Graph, filter: str, low: Aggregation | None
 ) -> Sums:
     """`Σ_{u in c} S(M, X)[v, u]` for each node v and class c, over the nodes with known labels.
 
@@ -116,24 +165,20 @@ def similarity_sums(
     if graph.known is not None:
         own *= graph.known[:, None]
     x, magnitude = features.matrix, features.magnitude
+    roundings, filled = features.roundings, features.filled
     if filter == "identity":
         value = x @ (x.T @ own)
         bound = value if magnitude is x else magnitude @ (magnitude.T @ own)
-        roundings, filled = features.roundings, features.filled
     else:
-        low_own = _transposed_product(low, graph, own)
         high = filter == "high_pass"
+        low_own = low.transposed(graph.y, graph.num_classes, own.sum(1))
         g = x @ (x.T @ (own - low_own if high else low_own))
         value = g - low @ g if high else low @ g
+        bound = value
         if high or magnitude is not x:
             g = magnitude @ (magnitude.T @ (own + low_own if high else low_own))
             bound = g + low @ g if high else low @ g
-        else:
-            bound = value
-        longest_row = int(low.crow.diff().max())
-        longest_column = int(torch.bincount(low.col, minlength=1).max())
-        roundings = features.roundings + longest_row + longest_column + 2 * _FILTER_ROUNDINGS + 2
-        filled = _filled_rows(features.filled, low, high)
+        roundings, filled = roundings + low.roundings, low.filled(filled, high)
     # A comparison of these sums adds as many roundings as there are classes, and some. Doubled for
     # the rounding of the bound itself. A row of M X without any entry has sums that are exactly 0.
     roundings += graph.num_classes + 4
@@ -142,29 +187,6 @@ def similarity_sums(
     if graph.known is not None:
         value, error = value[graph.known], error[graph.known]
     return Sums(value, error)
-
-
-def _filled_rows(features: Tensor, low: SparseMatrix, high: bool) -> Tensor:
-    """Which rows of `Â X`, or of `(I − Â) X`, can hold anything but zeros, `[N]`."""
-    row = low.row
-    filled = torch.zeros_like(features)
-    filled[row[features[low.col]]] = True
-    if high:
-        # A node that is its own only neighbour has Â_vv = 1 and differs from nobody.
-        own, other = torch.zeros_like(features), torch.zeros_like(features)
-        own[row[row == low.col]] = True
-        other[row[row != low.col]] = True
-        filled = (filled | features) & (other | ~own)
-    return filled
-
-
-def _transposed_product(low: SparseMatrix, graph: Graph, own: Tensor) -> Tensor:
-    """`Âᵀ Z`, without sorting the transpose: each entry goes to the class of its row."""
-    row = low.row
-    place = low.col * own.size(1) + graph.y[row]
-    value = low.value if graph.known is None else low.value * graph.known[row]
-    # (.double(): without any entry bincount forgets the type of its weights.)
-    return torch.bincount(place, value, own.numel()).double().reshape(own.shape)
 
 
 def aggregation_signs(sums: Sums, y: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:

@@ -172,10 +172,13 @@ def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, 
 
 
 def _distinct(place: Tensor) -> Tensor:
-    """The sorted distinct entries: `torch.unique` with half its memory."""
-    place = place.sort().values
+    """The sorted distinct entries; what is given is used up."""
     if not place.numel():
         return place
+    if place.device.type == "cpu":
+        place.numpy().sort()  # in place, and several times as fast as torch.sort
+    else:
+        place = place.sort().values
     first = torch.ones_like(place, dtype=torch.bool)
     torch.ne(place[1:], place[:-1], out=first[1:])
     return place if bool(first.all()) else place[first]

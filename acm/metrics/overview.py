@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from torch import Tensor
 
 from acm.metrics import edges, exact
-from acm.metrics.features import aggregation, prepare_features
-from acm.metrics.graph import check_mask, prepare
+from acm.metrics.features import Aggregation, prepare_features
+from acm.metrics.graph import Graph, check_mask, prepare
 from acm.metrics.score import Score
 from acm.metrics.similarity import aggregate, check_options, diversify, rational, two_classes
 
@@ -51,15 +51,7 @@ def all_metrics(
     """
     check_options(ties=ties)
     graph = two_classes(prepare(edge_index, y, direction, loops))
-    simple = graph.with_loops("remove")
-    found: dict[str, float] = {
-        "H_edge": edges.edge_share(simple),
-        "H_node": edges.node_share(simple),
-        "H_class": edges.class_share(simple),
-        "h_adj": edges.adjusted_share(simple),
-        "LI_edge": edges.informativeness(simple, "edge"),
-        "LI_node": edges.informativeness(simple, "node"),
-    }
+    found = _counted(graph.with_loops("remove"))
     labelled = rational(graph, True, y == y)
     sign = exact.aggregation_signs(*labelled)
     found["H_agg"] = Score(sign, ties=ties)
@@ -67,11 +59,23 @@ def all_metrics(
     found["DD(Z)"] = Score(exact.diversification_signs(*labelled), ties=ties)
     if x is not None:
         features = prepare_features(x, graph.num_nodes, normalize_features)
-        low = aggregation(graph)
+        low = Aggregation(graph)
         found["S_agg(S(Â,X))"] = aggregate(features, graph, "low_pass", low, ties)
         found["S_agg(S(I,X))"] = aggregate(features, graph, "identity", None, ties)
         found["DD"] = diversify(features, graph, low, ties)
     return found
+
+
+def _counted(graph: Graph) -> dict[str, float]:
+    """The metrics that count edges; `graph` is let go before the others need memory."""
+    return {
+        "H_edge": edges.edge_share(graph),
+        "H_node": edges.node_share(graph),
+        "H_class": edges.class_share(graph),
+        "h_adj": edges.adjusted_share(graph),
+        "LI_edge": edges.informativeness(graph, "edge"),
+        "LI_node": edges.informativeness(graph, "node"),
+    }
 
 
 def estimates(
@@ -105,7 +109,7 @@ def estimates(
     check_options(neighbor_labels=neighbor_labels)
     graph = prepare(edge_index, y, direction, loops)
     features = prepare_features(x, graph.num_nodes, normalize_features)
-    low = aggregation(graph)
+    low = Aggregation(graph)
     found = []
     for mask in masks:
         check_mask(mask, y)

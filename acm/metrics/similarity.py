@@ -7,7 +7,6 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix
 from acm.metrics import exact, features
 from acm.metrics.graph import Graph, prepare
 from acm.metrics.score import Score
@@ -65,7 +64,7 @@ def aggregation_homophily(
     if norm == "rw":
         sign = exact.aggregation_signs(*rational(graph, renormalize, labels))
         return Score(sign, None, ties, modified)
-    low = features.aggregation(graph, norm, renormalize)
+    low = features.Aggregation(graph, norm, renormalize)
     return aggregate(_one_hot(graph, labels), graph, "low_pass", low, ties, modified)
 
 
@@ -121,7 +120,7 @@ def aggregation_similarity(
     check_options(norm=norm, ties=ties, filter=filter)
     graph = two_classes(_graph(edge_index, y, direction, loops, train_mask, filter))
     prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
-    low = None if filter == "identity" else features.aggregation(graph, norm, renormalize)
+    low = None if filter == "identity" else features.Aggregation(graph, norm, renormalize)
     return aggregate(prepared, graph, filter, low, ties, modified)
 
 
@@ -178,7 +177,7 @@ def diversification_distinguishability(
     else:
         graph = two_classes(prepare(edge_index, y, direction, loops, train_mask))
         prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
-    return diversify(prepared, graph, features.aggregation(graph, norm, renormalize), ties)
+    return diversify(prepared, graph, features.Aggregation(graph, norm, renormalize), ties)
 
 
 def similarity_matrix(
@@ -221,13 +220,13 @@ def similarity_matrix(
     graph = _graph(edge_index, y, direction, loops, None, filter)
     rows = (x if x.layout == torch.strided else x.to_dense()).double()
     if filter != "identity":
-        low = features.aggregation(graph, norm, renormalize) @ rows
+        low = features.Aggregation(graph, norm, renormalize) @ rows
         rows = low if filter == "low_pass" else rows - low
     return rows @ rows.T
 
 
 def aggregate(
-    prepared: features.Features, graph: Graph, filter: str, low: SparseMatrix | None,
+    prepared: features.Features, graph: Graph, filter: str, low: features.Aggregation | None,
     ties: str, modified: bool = False,
 ) -> Score:
     """`aggregation_similarity` of what is prepared, with `Â`."""
@@ -237,7 +236,7 @@ def aggregate(
 
 
 def diversify(
-    prepared: features.Features, graph: Graph, low: SparseMatrix, ties: str
+    prepared: features.Features, graph: Graph, low: features.Aggregation, ties: str
 ) -> Score:
     """`diversification_distinguishability` of what is prepared, with `Â`."""
     sums = features.similarity_sums(prepared, graph, "high_pass", low)
