@@ -91,6 +91,14 @@ def test_the_kept_record_of_the_embedded_graph_is_reproduced():
         assert record.outcome == kept.outcome
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_gpu_gives_what_the_cpu_gives_within_the_noise_of_rounding():
+    trial = cell("synthetic", "ACM-GCN", splits=1)[0]
+    (cpu, _), (gpu, fitted) = run_trial(trial), run_trial(trial, "cuda")
+    assert gpu.device.startswith("cuda: ") and fitted.prediction.is_cuda
+    assert gpu.test_accuracy == pytest.approx(cpu.test_accuracy, abs=0.05)
+
+
 @pytest.mark.data
 def test_cornell_is_reproduced():
     # Table 3: ACM-GCN on Cornell 94.75 ± 3.8.
