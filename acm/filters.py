@@ -133,6 +133,13 @@ class _Product(torch.autograd.Function):
         return grad_value, grad_x, None
 
 
+def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
+    """`x` ready for `x @ w`: a `torch.sparse` tensor becomes a `SparseMatrix`, all else stays."""
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        return SparseMatrix.from_torch(x)
+    return x
+
+
 def _pointers(sorted_rows: Tensor, rows: int) -> Tensor:
     counts = torch.bincount(sorted_rows, minlength=rows)
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

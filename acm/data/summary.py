@@ -12,7 +12,6 @@ from torch_geometric.utils import coalesce, to_undirected
 from acm.data.graphs import load
 from acm.data.names import DATASETS
 
-
 _WIDTH = 76  # what a column of the book and a narrow terminal hold
 
 

@@ -18,7 +18,7 @@ from acm.errors import UsageError
 from acm.experiments.record import Record, where
 from acm.experiments.store import Store
 from acm.experiments.trial import Trial, cell, uses_random_splits
-from acm.filters import SparseMatrix, low_pass
+from acm.filters import SparseMatrix, low_pass, operand
 from acm.nn import build
 from acm.training import Fit, fit, protocol_for
 
@@ -59,8 +59,7 @@ def prepare(dataset: str, device: str = "cpu") -> Task:
     """
     place = _device(device)
     data = load(dataset)
-    x = row_normalize(data.x)
-    x = SparseMatrix.from_torch(x) if x.layout != torch.strided else x
+    x = operand(row_normalize(data.x))
     low = low_pass(data.edge_index, data.num_nodes)
     return Task(dataset, x.to(place), low.to(place), data.y.to(place), data.num_classes)
 

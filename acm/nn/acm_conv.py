@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, low_pass
+from acm.filters import SparseMatrix, low_pass, operand
 
 CHANNELS = ("low", "high", "identity")
 
@@ -191,8 +191,7 @@ class ACMConv(nn.Module):
 
 
 def _features(x: Tensor | SparseMatrix, in_channels: int) -> Tensor | SparseMatrix:
-    if isinstance(x, Tensor) and x.layout != torch.strided:
-        x = SparseMatrix.from_torch(x)
+    x = operand(x)
     if len(x.shape) != 2 or x.shape[1] != in_channels:
         raise UsageError(f"node features have shape {list(x.shape)}: [N, {in_channels}] is needed")
     return x

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acm.errors import UsageError, unknown
-from acm.filters import SparseMatrix
+from acm.filters import SparseMatrix, operand
 from acm.nn.acm_conv import CHANNELS, ACMConv
 
 
@@ -143,8 +143,7 @@ class Network(nn.Module):
 
 def _dropout(x: Tensor | SparseMatrix, p: float, training: bool) -> Tensor | SparseMatrix:
     # A zero stays zero under dropout: on a sparse matrix only the stored values need a draw.
-    if isinstance(x, Tensor) and x.layout != torch.strided:
-        x = SparseMatrix.from_torch(x)
+    x = operand(x)
     if isinstance(x, SparseMatrix):
         return x.with_value(functional.dropout(x.value, p, training))
     return functional.dropout(x, p, training)

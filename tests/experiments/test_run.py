@@ -12,8 +12,11 @@ import torch
 
 from acm.errors import UsageError
 from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial
+from tests.records import make_record
 
 QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 16}
+
+
 def test_a_trial_does_not_depend_on_what_ran_before_it():
     trials = cell("synthetic", "ACM-GCN", splits=2, hyperparameters=QUICK)
     both = run(trials, progress=False)
@@ -36,7 +39,7 @@ def test_the_record_is_what_the_fit_says():
     assert f"torch {torch.__version__.split('+')[0]}" in record.versions
 
 
-def test_what_is_in_the_store_is_not_run_again(tmp_path, make_record):
+def test_what_is_in_the_store_is_not_run_again(tmp_path):
     trials = cell("synthetic", "GCN", splits=3, hyperparameters=QUICK)
     store = Store(tmp_path / "runs.csv")
     kept = [store.append(make_record(t, 0.123)) for t in trials]
@@ -53,6 +56,7 @@ SCRIPT = """
 import sys, torch
 torch.set_num_threads(1)
 from acm.experiments import run_cell
+from tests.records import make_record
 run_cell("synthetic", "GCN", splits=4, store=sys.argv[1], progress=False,
          hyperparameters=dict(lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
 """

@@ -8,6 +8,7 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import Store, cell, results
+from tests.records import make_record
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def store(tmp_path):
     return Store(tmp_path / "new" / "runs.csv")
 
 
-def test_records_come_back_as_they_were(store, trials, make_record):
+def test_records_come_back_as_they_were(store, trials):
     records = [make_record(t, 0.1 * k) for k, t in enumerate(trials)]
     assert [store.append(r) for r in records] == records
     assert store.records() == records
@@ -23,14 +24,14 @@ def test_records_come_back_as_they_were(store, trials, make_record):
     assert all(r.trial == t for r, t in zip(records, trials))
 
 
-def test_a_trial_is_kept_once(store, trials, make_record):
+def test_a_trial_is_kept_once(store, trials):
     first = store.append(make_record(trials[0], 0.5))
     assert store.append(make_record(trials[0], 0.7)) == first
     assert store.records() == [first]
 
 
 @pytest.mark.parametrize("keep", [1, 30, -1])
-def test_a_torn_last_row_is_passed_over_and_removed(store, trials, make_record, keep):
+def test_a_torn_last_row_is_passed_over_and_removed(store, trials, keep):
     first = store.append(make_record(trials[0]))
     sound = store.path.read_bytes()
     store.append(make_record(trials[1]))
@@ -43,7 +44,7 @@ def test_a_torn_last_row_is_passed_over_and_removed(store, trials, make_record, 
     assert store.records() == [first, second]
 
 
-def test_a_torn_header_is_no_store_yet(store, trials, make_record):
+def test_a_torn_header_is_no_store_yet(store, trials):
     store.path.parent.mkdir()
     store.path.write_bytes(b"dataset,mod")
     assert store.records() == []
@@ -64,7 +65,7 @@ def _limited_append(path, record, size):
     os._exit(0)
 
 
-def test_a_full_disk_loses_nothing_that_was_done(store, trials, make_record):
+def test_a_full_disk_loses_nothing_that_was_done(store, trials):
     first = store.append(make_record(trials[0]))
     size = store.path.stat().st_size + 20  # room for a part of the next row only
     process = multiprocessing.get_context("fork").Process(
@@ -82,7 +83,7 @@ def _append_all(path, records):
         Store(path).append(record)
 
 
-def test_rivals_lose_and_double_nothing(store, make_record):
+def test_rivals_lose_and_double_nothing(store):
     trials = cell("synthetic", "MLP-1", splits=30)
     records = [make_record(t) for t in trials]
     context = multiprocessing.get_context("fork")
@@ -105,7 +106,7 @@ def test_rivals_lose_and_double_nothing(store, make_record):
         (b"\xff\xfe\n", "cannot read"),
     ],
 )
-def test_a_strangers_file_is_refused_and_left_alone(store, trials, make_record, content, words):
+def test_a_strangers_file_is_refused_and_left_alone(store, trials, content, words):
     store.path.parent.mkdir()
     store.path.write_bytes(content)
     with pytest.raises(UsageError, match=words):
@@ -113,14 +114,14 @@ def test_a_strangers_file_is_refused_and_left_alone(store, trials, make_record, 
     assert store.path.read_bytes() == content
 
 
-def test_a_damaged_row_is_named(store, trials, make_record):
+def test_a_damaged_row_is_named(store, trials):
     store.append(make_record(trials[0]))
     store.path.write_text(store.path.read_text().replace(",203,", ",many,"))
     with pytest.raises(UsageError, match="line 2"):
         store.records()
 
 
-def test_a_folder_in_the_way_is_one_line(tmp_path, trials, make_record):
+def test_a_folder_in_the_way_is_one_line(tmp_path, trials):
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "runs.csv"):
         with pytest.raises(UsageError):

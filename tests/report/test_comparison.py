@@ -6,8 +6,9 @@ import math
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Record, cell
+from acm.experiments import cell
 from acm.report import agreement, compare, compare_cells, comparison_table, plot_splits, pooled
+from tests.records import make_record
 
 
 def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", **options):
@@ -19,22 +20,7 @@ def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", *
         hyperparameters={"lr": 0.1, "weight_decay": 0.0, "dropout": 0.1},
         **options,
     )
-    return [
-        Record(
-            **vars(t),
-            val_accuracy=0.5,
-            test_accuracy=a,
-            val_loss=1.0,
-            best_epoch=1,
-            epochs=2,
-            seconds=0.1,
-            device="cpu: x",
-            threads=1,
-            versions="v",
-            commit="",
-        )
-        for t, a in zip(trials, accuracies)
-    ]
+    return [make_record(t, a, device="cpu: x") for t, a in zip(trials, accuracies)]
 
 
 def test_against_a_calculation_by_hand():

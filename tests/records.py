@@ -1,0 +1,20 @@
+"""A record without a training, for tests of what becomes of records."""
+
+from acm.experiments import Record, Trial
+
+
+def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
+    """A finished trial with made-up outcome; strings and floats such as would break a bad CSV."""
+    outcome = {
+        "val_accuracy": 1 / 3,
+        "test_accuracy": test_accuracy,
+        "val_loss": 0.1 + 0.2,
+        "best_epoch": 7,
+        "epochs": 203,
+        "seconds": 1.25,
+        "device": 'cpu: a "quoted", CPU',
+        "threads": 1,
+        "versions": "python 3, torch 2",
+        "commit": "abc+",
+    }
+    return Record(**vars(trial), **(outcome | changes))
