@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,17 +11,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from acm.data import load, random_split
+from acm.data import describe, load
 from acm.metrics import (
     Score,
     aggregation_homophily,
     aggregation_similarity,
+    all_metrics,
     class_homophily,
     diversification_distinguishability,
     edge_homophily,
-    estimates,
     node_homophily,
 )
+from acm.metrics.graph import prepare
 from acm.paper import Published, published
 
 #: The six graphs whose H_edge, H_node and H_class were computed on the directed edges.
@@ -96,7 +95,7 @@ def rebuild(name: str) -> list[Rebuilt]:
     for row, metric in rows.items():
         strict = ">" if name == "film" and row == "H_agg" else None
         score = metric(data.x, data.edge_index, data.y, **({"ties": strict} if strict else {}))
-        text = "undirected, loops kept"
+        text = "loops kept"
         if row != "H_agg":
             text += ", rows of X normalised"
         if len(set(score.interval)) > 1:
@@ -105,7 +104,7 @@ def rebuild(name: str) -> list[Rebuilt]:
             # The paper's arithmetic: 2 H - 1 of the rounded H.
             modified = [2 * round(float(v), 4) - 1 for v in (score, *score.interval)]
             cell = published("statistics", row="H_agg^M", dataset=name)
-            place = f"{text}, of rounded H_agg"
+            place = f"{text}, from the rounded H_agg"
             found.append(Rebuilt(cell, modified[0], tuple(modified[1:]), place))
         if name != "deezer-europe":
             cell = published("metrics", row=row, dataset=name)
@@ -125,7 +124,7 @@ def _counted(name: str, row: str) -> Rebuilt:
         text = f"directed, {'a loop at every node' if added else 'no loops'}"
     if name == "citeseer":
         y = torch.where(unlabelled(data), y.max(), y)
-        text += ", unlabelled nodes in the last class"
+        text += ", unlabelled: last class"
     value = COUNTING[row](data.edge_index, y, **options)
     return Rebuilt(published("statistics", row=row, dataset=name), value, (value, value), text)
 
@@ -184,95 +183,62 @@ def highlight_printed(table: pd.DataFrame):
         mark = "background-color: #0072b2; color: white"
         return [mark if f"{v:.4f}" == printed and k[0] != "paper" else "" for k, v in row.items()]
 
-    return table.style.apply(style, axis=1).format(precision=4)
+    styled = table.style.apply(style, axis=1).format(precision=4)
+    # Without a name of its own it draws a random one, and no two executions agree.
+    return styled.set_uuid("acm").set_table_attributes('class="dataframe"')
 
 
-def uniform_mask(num_nodes: int, seed: int, share: float = 0.6) -> Tensor:
-    """A mask of `round(share * num_nodes)` nodes, all nodes alike, `[N]`."""
-    order = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed))
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    mask[order[: round(share * num_nodes)]] = True
-    return mask
+def graph_table(names: Sequence[str]) -> pd.DataFrame:
+    """What `acm.data.describe` counts, a row a graph."""
+    rows = {}
+    for summary in map(describe, names):
+        rows[summary.name] = {
+            "nodes": summary.nodes,
+            "edges": summary.undirected_edges,
+            "loops": summary.loops,
+            "isolated": summary.isolated_nodes,
+            "features": summary.features,
+            "all-zero rows": summary.zero_rows,
+            "class sizes": ", ".join(map(str, summary.class_counts)),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A statistic estimated from the labels of some nodes, over several draws of them.
+def metrics_table(names: Sequence[str]) -> pd.DataFrame:
+    """`acm.metrics.all_metrics` of several graphs as loaded, a column a graph."""
+    found = {}
+    for name in names:
+        data = load(name)
+        found[name] = all_metrics(data.x, data.edge_index, data.y)
+    return pd.DataFrame(found).astype(float)
 
-    Attributes:
-        published: The paper's mean and standard deviation over ten draws.
-        values: Ours, one a draw.
+
+def own_label_table(names: Sequence[str]) -> pd.DataFrame:
+    """H_agg with the identity added to `A`, as the paper has it, and without any loop.
+
+    Returns:
+        A row a graph; beside the two the share of the largest class.
     """
-
-    published: Published
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Mean over the draws."""
-        return statistics.fmean(self.values)
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of a sample."""
-        return statistics.stdev(self.values)
-
-    @property
-    def standard_errors(self) -> float:
-        """How far our mean is from the paper's, in standard errors of the difference of the two.
-
-        The spread of both is taken to be the larger one: ten draws know it only roughly.
-        """
-        spread = max(self.std, self.published.std)
-        return (self.mean - self.published.mean) / (spread * math.sqrt(1 / len(self.values) + 0.1))
+    rows = {}
+    for name in names:
+        data = load(name)
+        rows[name] = {
+            "with the node itself": aggregation_homophily(data.edge_index, data.y),
+            "neighbours alone": aggregation_homophily(
+                data.edge_index, data.y, renormalize=False, loops="remove"
+            ),
+            "largest class": float(data.y.bincount().max() / data.num_nodes),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").astype(float)
 
 
-#: Ways to estimate from training labels: whether nodes are drawn class by class, and which labels
-#: the aggregated labels of H_agg see.
-WAYS = {
-    "60 % of all nodes, every label aggregated": (False, "all"),
-    "60 % of all nodes, known labels aggregated": (False, "known"),
-    "60 % class by class, every label aggregated": (True, "all"),
-}
-
-
-def estimate(name: str, way: str, seeds: Sequence[int] = range(10)) -> list[Estimate]:
-    """The second half of Table 7 for one graph, estimated in one of `WAYS`.
+def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
+    """The share of each node's neighbours that are of its class, `[N]`; NaN without neighbours.
 
     Args:
-        name: One of the nine graphs of Table 7.
-        way: A key of `WAYS`. Class by class is the rule of the paper's training splits.
-        seeds: One a draw.
+        edge_index: Edges, `[2, E]`; loops and directions are disregarded.
+        y: Labels, `[N]`.
     """
-    data = load(name)
-    by_class, labels = WAYS[way]
-    masks = [
-        random_split(data.y, seed).train if by_class else uniform_mask(data.num_nodes, seed)
-        for seed in seeds
-    ]
-    scores = estimates(data.x, data.edge_index, data.y, masks, neighbor_labels=labels)
-    return [
-        Estimate(
-            published("metrics_estimated", row=row, dataset=name),
-            # Ties as in the first half of the table.
-            tuple(s[row].interval[0] if row.startswith("S_agg") else float(s[row]) for s in scores),
-        )
-        for row in SIMILARITY
-    ]
-
-
-def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
-    """`estimate` of several graphs as a table."""
-    return pd.DataFrame(
-        [
-            {
-                "graph": e.published.dataset,
-                "statistic": e.published.name,
-                "paper": e.published.text,
-                "ours": f"{e.mean:.4f} ± {e.std:.4f}",
-                "standard errors": e.standard_errors,
-            }
-            for name in names
-            for e in estimate(name, way)
-        ]
-    )
+    graph = prepare(edge_index, y, loops="remove")
+    same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
+    return torch.bincount(same, minlength=len(y)) / graph.degree

@@ -18,14 +18,8 @@ from acm.metrics import (
     node_homophily,
 )
 from acm.paper import cells
-from acm.report.metrics import (
-    WAYS,
-    convention_table,
-    estimate,
-    rebuild,
-    statistics_table,
-    unlabelled,
-)
+from acm.report.estimates import WAYS, estimate
+from acm.report.metrics import convention_table, rebuild, statistics_table, unlabelled
 
 pytestmark = pytest.mark.data
 
