@@ -93,7 +93,7 @@ def estimate(name: str, way: str, seeds: Sequence[int] = range(10)) -> list[Esti
 
 def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
     """`estimate` of several graphs as a table."""
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [
             {
                 "graph": e.published.dataset,
@@ -106,3 +106,4 @@ def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
             for e in estimate(name, way)
         ]
     )
+    return table.set_index(["graph", "statistic"])

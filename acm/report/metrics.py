@@ -130,8 +130,8 @@ def _counted(name: str, row: str) -> Rebuilt:
 
 
 def statistics_table(names: Sequence[str]) -> pd.DataFrame:
-    """`rebuild` of several graphs as a table: a row a printed number."""
-    return pd.DataFrame(
+    """`rebuild` of several graphs as a table: a row for each printed number."""
+    table = pd.DataFrame(
         [
             {
                 "graph": cell.published.dataset,
@@ -147,10 +147,11 @@ def statistics_table(names: Sequence[str]) -> pd.DataFrame:
             for cell in rebuild(name)
         ]
     )
+    return table.set_index(["graph", "statistic"])
 
 
 def convention_table(names: Sequence[str]) -> pd.DataFrame:
-    """H_edge, H_node, H_class under nine conventions, beside what Table 3 prints.
+    """H_edge, H_node, H_class under six conventions, beside what Table 3 prints.
 
     Returns:
         A row for each graph and statistic; the columns are the printed value and those of direction
@@ -162,7 +163,7 @@ def convention_table(names: Sequence[str]) -> pd.DataFrame:
         y = torch.where(unlabelled(given), given.y.max(), given.y)
         for row, metric in COUNTING.items():
             values = {("paper", ""): published("statistics", row=row, dataset=name).mean}
-            for direction in ("undirected", "out", "in"):
+            for direction in ("undirected", "out"):
                 graph = both if direction == "undirected" else given
                 for loops in ("remove", "keep", "add"):
                     values[direction, loops] = metric(

@@ -249,7 +249,7 @@ def test_feature_based_metrics_decide_rightly_or_say_that_they_do_not(
 
 
 @given(cases(masked=False), st.sampled_from(["H_agg", "low_pass", "high_pass", "DD"]))
-@settings(max_examples=200, deadline=None)
+@MANY
 def test_symmetric_normalisation(case, which):
     # Square roots are not rational: in long doubles, where a difference below 1e-12 may be a zero.
     assume(has_two_classes(case))
@@ -279,7 +279,7 @@ def around(number):
 
 
 @given(cases(labels=[0, 1], masked=False), st.booleans())
-@settings(max_examples=500, deadline=None)
+@MANY
 def test_theorem_2_on_every_graph_of_two_classes(case, renormalize):
     # Theorem 2 supposes Â_rw: rows that sum to one, which a row without neighbours does not.
     assume(has_two_classes(case))
