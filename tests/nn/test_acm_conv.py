@@ -94,7 +94,9 @@ def test_edge_index_and_sparse_input_agree(graph, variant):
     x, edge_index, weight = graph
     conv = ACMConv(4, 3, variant).double()
     expected = conv(x, edge_index, weight)
-    adj_t = torch.sparse_coo_tensor(edge_index.flip(0), weight, (7, 7)).coalesce()
+    adj_t = torch.sparse_coo_tensor(
+        edge_index.flip(0), weight, (7, 7), check_invariants=True
+    ).coalesce()
     for same in (
         adj_t,
         adj_t.to_sparse_csr(),
