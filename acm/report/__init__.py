@@ -13,6 +13,7 @@ _HOME = {
     "plot_history": "figures",
     "plot_splits": "figures",
     "pooled": "comparison",
+    "selection": "choice",
     "comparison_table": "tables",
 }
 

@@ -127,10 +127,15 @@ def pooled(comparisons: Sequence[Comparison]) -> Pooled:
 
 def compare_cells(records: Sequence[Record]) -> list[Comparison]:
     """`compare` for each cell that the records are of, in their order."""
+    return [compare(cell) for cell in by_cell(records)]
+
+
+def by_cell(records: Sequence[Record]) -> list[list[Record]]:
+    """The records, those of one cell together, in the order of their first."""
     cells: dict[tuple, list[Record]] = {}
     for record in records:
         cells.setdefault(_cell(record), []).append(record)
-    return [compare(cell) for cell in cells.values()]
+    return list(cells.values())
 
 
 def compare(records: Sequence[Record]) -> Comparison:

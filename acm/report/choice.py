@@ -1,0 +1,85 @@
+"""What it does to a number that it is the best of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from acm.errors import UsageError
+from acm.experiments import Record
+from acm.report.comparison import by_cell
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A configuration chosen from many by its mean accuracy over some splits.
+
+    All values in percent; "test" and "val" say by which accuracy the configuration was chosen.
+
+    Attributes:
+        configurations, splits: How many there were.
+        best_test: Test mean of the configuration chosen by test, over the splits it was chosen on.
+        best_val: Test mean of the one chosen by validation, over the same splits.
+        same: Mean, over all ways to halve the splits, of the test mean of the configuration that is
+            best by test on the one half, there.
+        fresh: The same configurations' test mean on the other half.
+    """
+
+    configurations: int
+    splits: int
+    best_test: float
+    best_val: float
+    same: float
+    fresh: float
+
+    @property
+    def optimism(self) -> float:
+        """By how many points the choice by test flatters: `same` less `fresh`."""
+        return self.same - self.fresh
+
+    def sentence(self) -> str:
+        """The finding in words."""
+        return (
+            f"Of {self.configurations} configurations on {self.splits} splits the best by test has"
+            f" a test mean of {self.best_test:.2f} %, the best by validation {self.best_val:.2f} %."
+            f" Chosen by test on one half of the splits, a configuration has {self.same:.2f} %"
+            f" there and {self.fresh:.2f} % on the other half: the choice by itself adds"
+            f" {self.optimism:.2f} points."
+        )
+
+
+def selection(records: Sequence[Record]) -> Selection:
+    """What choosing among the cells of these records does to the chosen one's accuracy.
+
+    Args:
+        records: Several cells, each on the same splits (two at least).
+
+    Raises:
+        UsageError: If there are fewer than two cells or splits, or they have different splits.
+    """
+    cells = [sorted(cell, key=lambda r: r.split) for cell in by_cell(records)]
+    splits = {tuple(r.split for r in cell) for cell in cells}
+    if len(cells) < 2 or len(splits) != 1 or len(cells[0]) < 2:
+        raise UsageError(
+            f"{len(cells)} cells on {len(splits)} sets of splits: two or more cells, all on the"
+            " same two or more splits are needed"
+        )
+    test = 100 * np.array([[r.test_accuracy for r in cell] for cell in cells])
+    val = np.array([[r.val_accuracy for r in cell] for cell in cells])
+    same, fresh = [], []
+    everything = range(test.shape[1])
+    for half in combinations(everything, test.shape[1] // 2):
+        rest = [k for k in everything if k not in half]
+        best = test[:, half].mean(1).argmax()
+        same.append(test[best, half].mean())
+        fresh.append(test[best, rest].mean())
+    return Selection(
+        *test.shape,
+        best_test=test.mean(1).max(),
+        best_val=test.mean(1)[val.mean(1).argmax()],
+        same=np.mean(same),
+        fresh=np.mean(fresh),
+    )
