@@ -1,0 +1,188 @@
+"""Spectra and filters of sections 2.1 and 4.2, and wrong claims about them that fail."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import sympy as sp
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acm import filters
+from acm.errors import UsageError
+from acm.theory.filterbank import (
+    affinity,
+    bipartite_components,
+    energies,
+    lower_bound,
+    multiplicity,
+    quadratic_forms,
+    similarity_entry,
+    spectrum,
+    symbolic_graph,
+)
+
+PATH = sp.Matrix([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+TRIANGLE = sp.ones(3) - sp.eye(3)
+
+
+@st.composite
+def graphs(draw, largest: int = 9) -> np.ndarray:
+    """Adjacencies without loops, of every density, isolated nodes and several parts included."""
+    n = draw(st.integers(2, largest))
+    bits = draw(st.lists(st.booleans(), min_size=n * (n - 1) // 2, max_size=n * (n - 1) // 2))
+    a = np.zeros((n, n), dtype=int)
+    a[np.triu_indices(n, 1)] = bits
+    return a + a.T
+
+
+def test_rw_and_sym_are_similar_whatever_the_size():
+    rw, sym = similarity_entry()
+    assert sp.simplify(rw - sym) == 0
+    d_i, d_j = sp.symbols("d_i d_j", positive=True)
+    # The change of basis by D in the place of its root would be another matrix.
+    assert sp.simplify(rw * sp.sqrt(d_i / d_j) - sym) != 0
+
+
+@settings(max_examples=8)
+@given(graphs(largest=4), st.booleans())
+def test_rw_and_sym_have_one_characteristic_polynomial(a, renormalize):
+    t = sp.Symbol("t")
+    rw, sym = (
+        sp.expand(affinity(sp.Matrix(a), norm, renormalize).charpoly(t).as_expr())
+        for norm in ("rw", "sym")
+    )
+    assert sp.expand(rw - sym) == 0
+
+
+@given(graphs(), st.booleans())
+def test_eigenvalues_of_rw_sym_and_both_laplacians(a, renormalize):
+    sym, _ = spectrum(a, "sym", renormalize)
+    rw, _ = spectrum(a, "rw", renormalize)
+    assert rw == pytest.approx(sym, abs=1e-6)
+    dense = np.array(affinity(sp.Matrix(a), "sym", renormalize).tolist(), dtype=float)
+    laplacian = np.linalg.eigvalsh(np.eye(len(a)) - dense)
+    # Both lists rise, as section 2.1 has them: so it is the i-th from the other end.
+    assert 1 - laplacian[::-1] == pytest.approx(sym, abs=1e-9)
+
+
+def test_the_same_index_on_both_sides_is_wrong():
+    values, _ = spectrum(np.array(TRIANGLE.tolist(), dtype=float), renormalize=False)
+    laplacian = np.sort(1 - values)
+    assert values == pytest.approx([-0.5, -0.5, 1])
+    assert 1 - laplacian != pytest.approx(values)
+    assert 1 - laplacian[::-1] == pytest.approx(values)
+
+
+@pytest.mark.parametrize("renormalize", [False, True])
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_spectrum_lies_within_one_by_a_sum_of_squares(n, sign, renormalize):
+    form, squares = quadratic_forms(symbolic_graph(n), sign, renormalize)
+    assert sp.simplify(sp.expand(form - squares)) == 0
+    wrong, _ = quadratic_forms(symbolic_graph(n), -sign, renormalize)
+    assert sp.simplify(sp.expand(wrong - squares)) != 0
+
+
+def test_minus_one_is_an_eigenvalue_of_a_path_and_not_of_a_triangle():
+    assert affinity(PATH).eigenvals() == {-1: 1, 0: 1, 1: 1}
+    assert -1 not in affinity(TRIANGLE).eigenvals()
+    assert -1 not in affinity(PATH, renormalize=True).eigenvals()
+
+
+@given(graphs())
+def test_minus_one_counts_the_bipartite_components(a):
+    parts = bipartite_components(a)
+    graph = nx.from_numpy_array(a)
+    expected = [
+        sorted(part) for part in nx.connected_components(graph)
+        if len(part) > 1 and nx.is_bipartite(graph.subgraph(part))
+    ]  # fmt: skip
+    assert parts == expected
+    assert multiplicity(affinity(sp.Matrix(a)), -1) == len(parts)
+    components = sum(len(part) > 1 for part in nx.connected_components(graph))
+    assert multiplicity(affinity(sp.Matrix(a)), 1) == components
+
+
+@given(graphs())
+def test_renormalised_eigenvalues_stay_above_the_bound(a):
+    values, _ = spectrum(a)
+    assert values[0] >= lower_bound(a) - 1e-9
+    assert lower_bound(a) > -1
+    assert values[-1] == pytest.approx(1)
+    assert multiplicity(affinity(sp.Matrix(a), renormalize=True), -1) == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_the_bound_is_attained_and_so_cannot_be_sharper(n):
+    a = nx.to_numpy_array(nx.complete_bipartite_graph(n, n))
+    values, _ = spectrum(a)
+    assert values[0] == pytest.approx(lower_bound(a)) == pytest.approx((1 - n) / (1 + n))
+
+
+@given(graphs(), st.sampled_from(["rw", "sym"]), st.booleans())
+def test_the_exact_filters_are_those_of_the_package(a, norm, renormalize):
+    edges = torch.from_numpy(np.argwhere(a).T.copy())
+    weight = torch.ones(edges.shape[1], dtype=torch.double)
+    found = filters.low_pass(edges, len(a), weight, norm, renormalize).to_dense()
+    exact = np.array(affinity(sp.Matrix(a), norm, renormalize).tolist(), dtype=float)
+    assert found.numpy() == pytest.approx(exact, abs=1e-12)
+
+
+@given(graphs(), st.integers(0, 99))
+def test_perfect_reconstruction_in_both_forms(a, seed):
+    x = np.random.default_rng(seed).normal(size=(len(a), 2))
+    edges = torch.from_numpy(np.argwhere(a).T.copy())
+    weight = torch.ones(edges.shape[1], dtype=torch.double)
+    low = filters.low_pass(edges, len(a), weight).to_dense().numpy()
+    high = filters.high_pass(edges, len(a), weight).to_dense().numpy()
+    assert low @ x + high @ x == pytest.approx(x)
+    # Rows of Â_rw sum to one: the high-pass channel is a sum of differences to the neighbours.
+    differences = (low[:, :, None] * (x[:, None] - x[None])).sum(1)
+    assert high @ x == pytest.approx(differences)
+    values, vectors = spectrum(a)
+    spectral = [vectors * gain @ vectors.T @ x for gain in (values, 1 - values)]
+    assert sum(spectral) == pytest.approx(x)
+    if a.any():
+        # Not of any two filters: with the low pass of the one and the high pass of the other
+        # normalisation something is lost, and so it is behind a ReLU.
+        other = filters.high_pass(edges, len(a), weight, renormalize=False).to_dense().numpy()
+        assert low @ x + other @ x != pytest.approx(x)
+        assert np.maximum(low @ x, 0) + np.maximum(high @ x, 0) != pytest.approx(x)
+
+
+@given(graphs(), st.integers(0, 99))
+def test_energies_follow_the_gains(a, seed):
+    x = np.random.default_rng(seed).normal(size=(len(a), 3))
+    found = energies(a, x)
+    frequency = found["frequency"]
+    assert (np.diff(frequency) >= -1e-9).all() and frequency[0] == pytest.approx(0, abs=1e-9)
+    assert found["signal"].sum() == pytest.approx((x**2).sum())
+    assert found["low"] == pytest.approx((1 - frequency) ** 2 * found["signal"], abs=1e-9)
+    assert found["high"] == pytest.approx(frequency**2 * found["signal"], abs=1e-9)
+
+
+def test_signals_are_kept_and_energies_are_not():
+    a = np.array(PATH.tolist(), dtype=float)
+    found = energies(a, np.eye(3))
+    # One unit of energy at each of the frequencies 0, 1/2 and 7/6: what is left of them is
+    # Σ f² + (1 − f)².
+    assert found["frequency"] == pytest.approx([0, 1 / 2, 7 / 6])
+    assert found["signal"] == pytest.approx(np.ones(3))
+    assert (found["low"] + found["high"]).sum() == pytest.approx(1 + 1 / 2 + 50 / 36)
+
+
+def test_only_the_symmetric_filter_misses_constants():
+    ones = sp.ones(3, 1)
+    assert affinity(PATH, "rw", True) * ones == ones
+    assert affinity(PATH, "sym", True) * ones != ones
+
+
+@pytest.mark.parametrize("call", [affinity, spectrum])
+def test_bad_input_is_said_in_one_line(call):
+    with pytest.raises(UsageError, match="not symmetric"):
+        call(sp.Matrix([[0, 1], [0, 0]]) if call is affinity else np.array([[0, 1], [0, 0]]))
+    with pytest.raises(UsageError, match="'rw' and 'sym'"):
+        call(PATH if call is affinity else np.eye(2), "both")
