@@ -1,0 +1,134 @@
+"""Every statement of the text about its figures: a graph on which it holds, one on which not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+import sympy as sp
+import torch
+
+from acm.errors import UsageError
+from acm.metrics import (
+    aggregation_homophily,
+    class_homophily,
+    diversification_distinguishability,
+    edge_homophily,
+    node_homophily,
+)
+from acm.theory.examples import EXAMPLES, HARMLESS, HELPED, LIMIT, Example
+
+# Node 1 of Figure 3 without the edges that leave its class, and so on: what makes each statement
+# false, in the order of the statements.
+SPOILT = {
+    HARMLESS: [
+        HARMLESS.changed(add=[(1, 2)]),
+        HARMLESS.changed(add=[(1, 2)]),
+        HARMLESS.changed(remove=[(1, 4), (1, 5)]),
+        HARMLESS.changed(remove=[(1, 4), (1, 5)]),
+        HARMLESS.changed(add=[(1, 2)], remove=[(1, 4), (1, 5), (1, 6)]),
+    ],
+    HELPED: [
+        HELPED.changed(remove=[(1, 4), (1, 5), (1, 6)]),
+        HELPED.changed(remove=[(1, 4), (1, 5), (1, 6)]),
+        HELPED.changed(remove=[(4, 5), (4, 6), (4, 7)]),
+        HELPED.changed(remove=[(1, 4), (1, 5), (1, 6)]),
+        HELPED.changed(remove=[(1, 4), (1, 5), (1, 6)]),
+        HELPED.changed(add=[(2, 4)]),
+    ],
+    LIMIT: [
+        replace(LIMIT, classes=LIMIT.classes | {10: 3}),
+        LIMIT.changed(remove=[(1, 3), (1, 4)]),
+        LIMIT.changed(add=[(1, 13)]),
+        LIMIT.changed(add=[(1, 13), (1, 14), (2, 13), (2, 14)]),
+        LIMIT.changed(add=[(3, 11)]),
+        LIMIT.changed(remove=[(1, 3), (1, 4), (1, 5)]),
+    ],
+}
+CASES = [(e, i) for e in EXAMPLES for i in range(len(e.statements))]
+
+
+@pytest.mark.parametrize("example, index", CASES, ids=lambda c: getattr(c, "title", c))
+def test_every_statement_holds_and_could_fail(example, index):
+    statement = example.statements[index]
+    assert statement.holds(example)
+    assert not statement.holds(SPOILT[example][index])
+    assert statement.text in SPOILT[example][index].failures()
+    assert example.failures() == []
+
+
+def tensors(example: Example) -> tuple[torch.Tensor, torch.Tensor]:
+    position = {node: i for i, node in enumerate(example.nodes)}
+    pairs = [(position[u], position[v]) for u, v in example.edges]
+    edges = torch.tensor(pairs + [(v, u) for u, v in pairs]).T
+    return edges, torch.tensor(list(example.classes.values())) - 1
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.title)
+def test_the_examples_are_what_the_metrics_of_the_package_see(example):
+    edges, y = tensors(example)
+    assert aggregation_homophily(edges, y) == pytest.approx(float(example.aggregation_homophily()))
+    share = len(example.distinguishable()) / len(example.nodes)
+    assert diversification_distinguishability(None, edges, y) == pytest.approx(share)
+
+
+def test_figure_1_is_zero_by_every_earlier_metric():
+    edges, y = tensors(HARMLESS)
+    assert nx.is_bipartite(nx.Graph(list(HARMLESS.edges)))
+    assert edge_homophily(edges, y) == node_homophily(edges, y) == class_homophily(edges, y) == 0
+    assert aggregation_homophily(edges, y) == 1
+
+
+def test_figure_1_holds_for_every_bipartite_graph_without_leaves():
+    # `a` is the part of its own class in a node's row of Â Z, 1/(d + 1), and m1, m2 the means of
+    # `a` over its class and over the other: own mean less other mean of the node's weights.
+    a, m1, m2 = sp.symbols("a m1 m2", positive=True)
+    own, other = a * m1 + (1 - a) * (1 - m1), a * (1 - m2) + (1 - a) * m2
+    assert sp.expand(own - other - (1 - 2 * a) * (1 - m1 - m2)) == 0
+    assert sp.expand(own - other - (1 - a) * (1 - m1 - m2)) != 0
+    # Degrees from 2 up give a ≤ 1/3: both factors are positive. A leaf has a = 1/2: a tie.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        edges = {(int(v), 4 + int(u)) for v in range(4) for u in rng.choice(5, 3, replace=False)}
+        example = Example("", {v: 1 + (v >= 4) for v in range(9)}, tuple(sorted(edges)), {})
+        means = [example.means("low", v) for v in example.nodes]
+        for v, (own, other) in zip(example.nodes, means):
+            degree = len(example.neighbours(v))
+            assert (own > other) if degree > 1 else (own == other) if degree == 1 else True
+
+
+def test_a_perfect_matching_has_aggregation_homophily_1_although_all_nodes_become_one():
+    # What the ≥ of Definition 1 does: all weights tie. With a strict > it would be 0.
+    matching = Example("", {1: 1, 2: 1, 3: 2, 4: 2}, ((1, 3), (2, 4)), {})
+    assert (matching.low_pass() @ matching.labels == Fraction(1, 2)).all()
+    assert matching.aggregation_homophily() == 1
+    assert all(own == other for own, other in (matching.means("low", v) for v in matching.nodes))
+    assert aggregation_homophily(*tensors(matching), ties=">") == 0
+
+
+def test_which_nodes_of_figure_3_move():
+    low = [v for v in HELPED.nodes if HELPED.means("low", v)[0] < HELPED.means("low", v)[1]]
+    assert low == [1, 3] and HELPED.aggregation_homophily() == Fraction(5, 7)
+    assert HELPED.distinguishable() == HELPED.nodes  # Theorem 2
+    weights = HELPED.similarity("low")[0]
+    assert [str(w) for w in weights] == "13/25 2/5 13/25 14/25 8/15 8/15 14/25".split()
+    assert [str(w) for w in HELPED.similarity("high")[0]] == (
+        "18/25 0 18/25 -6/25 -2/5 -2/5 -6/25".split()
+    )
+
+
+def test_neither_metric_sees_the_limitation():
+    # Both average over all other classes, of which the large cluster is the most.
+    assert len(LIMIT.distinguishable()) == len(LIMIT.nodes)
+    assert LIMIT.aggregation_homophily() == 1
+    assert LIMIT.weight("high", 1, 13) > 0 and LIMIT.weight("high", 3, 11) > 0
+
+
+def test_an_edge_to_nowhere_is_said_in_one_line():
+    with pytest.raises(UsageError, match="two different nodes"):
+        HELPED.changed(add=[(1, 8)])
+    with pytest.raises(UsageError, match="'low' and 'high'"):
+        HELPED.similarity("band")
