@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from acm.metrics import (
     edge_homophily,
     node_homophily,
 )
+from acm.theory.drawing import plot_example
 from acm.theory.examples import EXAMPLES, HARMLESS, HELPED, LIMIT, Example
 
 # Node 1 of Figure 3 without the edges that leave its class, and so on: what makes each statement
@@ -132,3 +134,16 @@ def test_an_edge_to_nowhere_is_said_in_one_line():
         HELPED.changed(add=[(1, 8)])
     with pytest.raises(UsageError, match="'low' and 'high'"):
         HELPED.similarity("band")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.title)
+def test_the_drawing_shows_the_graph_and_both_matrices(example):
+    figure = plot_example(example, boxes=[(1, 2)])
+    graph, low, high = figure.axes
+    assert len(graph.lines) == len(example.edges)
+    assert [text.get_text() for text in graph.texts] == [str(node) for node in example.places]
+    for axes, name in ((low, "low"), (high, "high")):
+        shown = np.asarray(axes.images[0].get_array())
+        assert shown == pytest.approx(example.similarity(name).astype(float))
+    assert len(high.patches) == 2
+    plt.close(figure)

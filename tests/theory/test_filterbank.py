@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from acm import filters
 from acm.errors import UsageError
+from acm.theory.drawing import plot_response
 from acm.theory.filterbank import (
     affinity,
     bipartite_components,
@@ -186,3 +188,12 @@ def test_bad_input_is_said_in_one_line(call):
         call(sp.Matrix([[0, 1], [0, 0]]) if call is affinity else np.array([[0, 1], [0, 0]]))
     with pytest.raises(UsageError, match="'rw' and 'sym'"):
         call(PATH if call is affinity else np.eye(2), "both")
+
+
+def test_the_picture_of_a_response_adds_up():
+    a = np.array(PATH.tolist(), dtype=float)
+    found = energies(a, np.eye(3))
+    figure = plot_response(found)
+    bars = [sum(bar.get_height() for bar in bars) for bars in figure.axes[1].containers]
+    assert bars == pytest.approx([1, found["low"].sum() / 3, found["high"].sum() / 3])
+    plt.close(figure)
