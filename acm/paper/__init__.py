@@ -7,6 +7,7 @@
 0.01
 """
 
+from acm.paper._errata import KINDS, Erratum, errata, errata_html
 from acm.paper._optima import Hyperparameters, hyperparameters
 from acm.paper._optima import all_rows as _optima
 from acm.paper._ranges import SearchSpace, search_space
@@ -35,12 +36,16 @@ def table(name: str) -> list[Published] | list[Hyperparameters] | list[SearchSpa
 
 
 __all__ = [
+    "KINDS",
     "Disagreement",
+    "Erratum",
     "Hyperparameters",
     "Published",
     "SearchSpace",
     "Table",
     "disagreements",
+    "errata",
+    "errata_html",
     "hyperparameters",
     "known_datasets",
     "known_models",

@@ -88,7 +88,7 @@ def differences(printed: dict, held: list[tuple[tuple, tuple]]) -> list[str]:
 def test_the_index_lists_the_tables_of_the_source_in_its_order(table_bodies):
     held = {r["label"]: int(r["position"]) for r in INDEX.values()}
     assert held == {label: at for at, label in enumerate(table_bodies, 1)}
-    assert {p.stem for p in DATA.glob("*.csv")} == INDEX.keys() | {"index"}
+    assert {p.stem for p in DATA.glob("*.csv")} == INDEX.keys() | {"index", "errata"}
     assert all(r["label"] == INDEX[key]["label"] for key in INDEX for r in RECORDS[key])
 
 
