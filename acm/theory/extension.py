@@ -87,9 +87,7 @@ def below_half(sizes: tuple[int, ...], degree: int) -> list[tuple[sp.Expr, sp.Ex
     roots = [] if excess.is_zero else sorted({r for r in excess.real_roots() if 0 < r < 1})
     ends = [sp.Integer(0), *roots, sp.Integer(1)]
     return [
-        (low, high)
-        for low, high in zip(ends, ends[1:])
-        if excess.eval(_between(low, high)) < 0
+        (low, high) for low, high in zip(ends, ends[1:]) if excess.eval(_between(low, high)) < 0
     ]
 
 

@@ -1,4 +1,4 @@
-r"""The gradient of the simplified GCN, eq. (4) and Appendix B.
+r"""The gradient of the simplified GCN, eq. (5) and Appendix B.
 
 .. math:: Y' = \hat A X W, \qquad Y = \mathrm{softmax}(Y'), \qquad
           \mathcal L = -\mathrm{tr}(Z^T \log Y)

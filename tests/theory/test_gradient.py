@@ -1,4 +1,4 @@
-"""Eq. (4) and Appendix B, and that what is wrong in them fails."""
+"""Eq. (5) and Appendix B, and that what is wrong in them fails."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def test_gradient_entry_by_entry(n, f, c):
     found = g.derivative(layer.loss, layer.w)
     error = layer.y - layer.z
     assert layer.vanishes(found - layer.x.T * layer.a.T * error)
-    assert not layer.vanishes(found + layer.x.T * layer.a.T * error), "the sign of eq. (4)"
+    assert not layer.vanishes(found + layer.x.T * layer.a.T * error), "the sign of eq. (5)"
     if n > 1:
         assert not layer.vanishes(found - layer.x.T * layer.a * error), "Â for its transpose"
 

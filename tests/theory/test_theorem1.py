@@ -221,9 +221,10 @@ def test_two_classes_break_the_bound_from_a_size_on():
         found = extension.probability((n, n), degree).eval(sp.Rational(3, 11))
         claim = extension.two_class_probability(n, degree, Fraction(3, 11))
         assert Fraction(int(found.p), int(found.q)) == claim
-    # 0.28 lies in (1/4, 1 − √½), where the limit is below one half.
-    assert extension.two_class_probability(400, 2, Fraction(28, 100)) < Fraction(1, 2)
-    assert extension.two_class_probability(50, 2, Fraction(28, 100)) > Fraction(1, 2)
+    # All h where the limit is below one half, (1/4, 1 − √½), and some beyond, in thousandths.
+    grid = [Fraction(k, 1000) for k in range(245, 300, 2)]
+    assert min(extension.two_class_probability(116, 2, p) for p in grid) > Fraction(1, 2)
+    assert extension.two_class_probability(117, 2, Fraction(281, 1000)) < Fraction(1, 2)
 
 
 @pytest.mark.parametrize(
