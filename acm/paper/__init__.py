@@ -7,7 +7,7 @@
 0.01
 """
 
-from acm.paper._errata import KINDS, Erratum, errata, errata_html
+from acm.paper._errata import ERRATA_KINDS, Erratum, errata, errata_html
 from acm.paper._optima import Hyperparameters, hyperparameters
 from acm.paper._optima import all_rows as _optima
 from acm.paper._ranges import SearchSpace, search_space
@@ -36,7 +36,7 @@ def table(name: str) -> list[Published] | list[Hyperparameters] | list[SearchSpa
 
 
 __all__ = [
-    "KINDS",
+    "ERRATA_KINDS",
     "Disagreement",
     "Erratum",
     "Hyperparameters",

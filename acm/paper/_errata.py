@@ -11,7 +11,7 @@ from html import escape
 from acm.paper._rows import find, records
 
 #: The kinds of entries, in the order of the page, with what they are called there.
-KINDS = {
+ERRATA_KINDS = {
     "algebra": "Equations",
     "statement": "Statements",
     "table": "Tables",
@@ -49,7 +49,7 @@ def errata(kind: str | None = None) -> tuple[Erratum, ...]:
     entries = tuple(Erratum(**record) for record in records("errata"))
     if kind is None:
         return entries
-    wanted = find("kind of erratum", kind, KINDS)
+    wanted = find("kind of erratum", kind, ERRATA_KINDS)
     return tuple(entry for entry in entries if entry.kind == wanted)
 
 

@@ -15,7 +15,7 @@ from torch_geometric.utils import to_scipy_sparse_matrix
 from acm.data import PAPER_DATASETS, load
 from acm.data.generator import HOMOPHILY_LEVELS, inter_class_draws
 from acm.errors import UsageError
-from acm.paper import KINDS, errata, errata_html, published, table, tables
+from acm.paper import ERRATA_KINDS, errata, errata_html, published, table, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +40,7 @@ def functions(path: Path) -> set[str]:
 @pytest.mark.parametrize("entry", errata(), ids=lambda entry: entry.id)
 def test_every_entry_has_its_place_test_and_page(entry):
     assert all(vars(entry).values())
-    assert entry.kind in KINDS and entry.says != entry.right
+    assert entry.kind in ERRATA_KINDS and entry.says != entry.right
     path, name = entry.test.split("::")
     assert name in functions(ROOT / path)
     stem, _, anchor = entry.page.partition("#")
@@ -55,7 +55,7 @@ def test_every_label_stands_in_the_source(tex):
 def test_ids_are_unique_and_kinds_part_the_entries():
     ids = [entry.id for entry in errata()]
     assert len(set(ids)) == len(ids)
-    assert sorted(e.id for kind in KINDS for e in errata(kind)) == sorted(ids)
+    assert sorted(e.id for kind in ERRATA_KINDS for e in errata(kind)) == sorted(ids)
     with pytest.raises(UsageError, match="algebra"):
         errata("algebr")
 
