@@ -8,8 +8,8 @@
     return root * root;
   }
 
-  const WIDTH = 640, HEIGHT = 300, LEFT = 46, RIGHT = 12, TOP = 14, BOTTOM = 40;
-  const x = (h) => LEFT + h * (WIDTH - LEFT - RIGHT);
+  // Units are pixels: the figure is as wide as its box, so that its text is as large as the page's.
+  const HEIGHT = 300, LEFT = 40, RIGHT = 12, TOP = 14, BOTTOM = 46;
   const y = (value) => HEIGHT - BOTTOM - value * (HEIGHT - TOP - BOTTOM);
 
   function element(name, attributes, text) {
@@ -23,24 +23,27 @@
     const classes = box.querySelector("[name=classes]");
     const intra = box.querySelector("[name=intra]");
     const said = box.querySelector("output");
-    const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
+    const plot = box.querySelector(".plot");
+    const width = Math.max(plot.clientWidth, 200);
+    const x = (h) => LEFT + h * (width - LEFT - RIGHT);
+    const svg = element("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img" });
     const title = element("title", {}, "");
     svg.append(title);
     for (const tick of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
       svg.append(
-        element("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick), class: "grid" }),
+        element("line", { x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick), class: "grid" }),
         element("text", { x: LEFT - 8, y: y(tick) + 5, "text-anchor": "end" }, tick),
-        element("text", { x: x(tick), y: HEIGHT - 18, "text-anchor": "middle" }, tick),
+        element("text", { x: x(tick), y: HEIGHT - 26, "text-anchor": "middle" }, tick),
       );
     }
     svg.append(
-      element("text", { x: x(0.5), y: HEIGHT - 1, "text-anchor": "middle" }, "homophily h"),
+      element("text", { x: x(0.5), y: HEIGHT - 6, "text-anchor": "middle" }, "homophily h"),
       element("text", { x: LEFT + 6, y: TOP + 14 }, "g(h)"),
     );
     const least = element("line", { y1: y(0), y2: y(1), class: "least" });
     const curve = element("polyline", { class: "curve" });
     svg.append(least, curve);
-    box.querySelector(".plot").replaceChildren(svg);
+    plot.replaceChildren(svg);
 
     function draw() {
       const c = Number(classes.value), k = Number(intra.value), at = k / (c * k + c - 1);
@@ -60,14 +63,15 @@
       title.textContent = `The curve g(h) for C = ${c} and d_intra = ${k}. ${text}`;
     }
 
-    classes.addEventListener("input", draw);
-    intra.addEventListener("input", draw);
+    classes.oninput = intra.oninput = draw;
     draw();
   }
 
   function all() {
     document.querySelectorAll(".theorem-1").forEach(start);
   }
+
+  window.addEventListener("resize", all);
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", all);
   else all();
