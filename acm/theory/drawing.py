@@ -22,9 +22,12 @@ def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Fig
         example: What to draw.
         boxes: Pairs of classes whose block of `S(I − Â, Z)` is framed, as in the paper's App. G.
     """
-    figure, (left, *right) = plt.subplots(
-        1, 3, figsize=(11, 3.9), gridspec_kw={"width_ratios": [1, 1.1, 1.1]}
+    figure, axes = plt.subplot_mosaic(
+        [["graph", "graph"], ["low", "high"]],
+        figsize=(7.4, 6.8),
+        gridspec_kw={"height_ratios": [0.8, 1]},
     )
+    left, right = axes["graph"], [axes["low"], axes["high"]]
     colour = {node: COLOURS[kind - 1] for node, kind in example.classes.items()}
     for u, v in example.edges:
         left.plot(*zip(example.places[u], example.places[v]), color="0.6", lw=0.9, zorder=1)
@@ -41,7 +44,7 @@ def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Fig
     ):
         weights = example.similarity(name).astype(float)
         axes.imshow(weights, cmap="PuOr", vmin=-largest, vmax=largest)
-        size = 7.5 if len(weights) < 10 else 4.5
+        size = 9 if len(weights) < 10 else 5
         for (i, j), weight in np.ndenumerate(weights):
             dark = abs(weight) > 0.6 * largest
             axes.text(j, i, f"{weight + 0.0:.2f}", ha="center", va="center", fontsize=size,
