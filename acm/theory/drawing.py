@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from acm.theory.examples import Example
+from acm.theory.labelled_graph import Example
 
 #: Colours that stay apart for colour-blind readers (Okabe and Ito), by class.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")

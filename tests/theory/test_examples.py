@@ -21,7 +21,8 @@ from acm.metrics import (
     node_homophily,
 )
 from acm.theory.drawing import plot_example
-from acm.theory.examples import EXAMPLES, HARMLESS, HELPED, LIMIT, Example
+from acm.theory.examples import EXAMPLES, HARMLESS, HELPED, LIMIT
+from acm.theory.labelled_graph import Example
 
 # Node 1 of Figure 3 without the edges that leave its class, and so on: what makes each statement
 # false, in the order of the statements.
