@@ -160,6 +160,15 @@ def test_regular_graphs_agree_up_to_the_node_itself(model, homophily):
             assert abs(mean - g) > 4 * error, "u = v can be seen"
 
 
+def test_shared_edges_move_the_minimum_of_small_graphs_down():
+    rng, vertex = np.random.default_rng(0), 2 / 9
+    point, error = t.fitted_minimizer(rng, "undirected", 3, 10, 6)
+    assert 3 * error < vertex - point < 0.015
+    for model, n in [("directed", 10), ("directed", 40), ("undirected", 40)]:
+        point, error = t.fitted_minimizer(rng, model, 3, n, 6)
+        assert abs(point - vertex) < 4 * error < 0.01
+
+
 def test_adding_the_reverse_edges_moves_the_minimum():
     """Along d_intra = 2: from 1/7 to 0.166, nearly that of d_intra = 4."""
     point = t.minimizer_symmetrized(5, 2)
