@@ -104,6 +104,10 @@ FACTS = """({
   wide: document.documentElement.scrollWidth,
   typeset: document.querySelectorAll("mjx-container").length,
   formulas: document.querySelectorAll(".math.notranslate").length,
+  bare: [...document.querySelectorAll(".math.notranslate")].filter(
+    (e) => !e.querySelector("mjx-container")).length,
+  left: [...document.querySelectorAll(".mathjax_process")].filter(
+    (e) => e.textContent.includes("\\\\(") || e.textContent.includes("$")).length,
   failed: document.querySelectorAll("mjx-merror").length,
   theme: document.documentElement.dataset.theme,
 })"""
@@ -127,4 +131,6 @@ def test_a_page_in_the_browser(browser, page, width, scheme):
     assert seen.facts["theme"] == scheme
     # Not innerWidth: a phone zooms out until too wide a page fits.
     assert seen.facts["wide"] <= width, "the page scrolls sideways"
-    assert seen.facts["typeset"] == seen.facts["formulas"] and seen.facts["failed"] == 0
+    # Every formula of the text, and all those inside HTML that a cell made.
+    assert seen.facts["typeset"] >= seen.facts["formulas"] and seen.facts["failed"] == 0
+    assert seen.facts["bare"] == seen.facts["left"] == 0
