@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 from torch_geometric.utils import to_scipy_sparse_matrix
 
-from acm.data import PAPER_DATASETS, load
+from acm.data import PAPER_DATASETS, describe, load
 from acm.data.generator import HOMOPHILY_LEVELS, inter_class_draws
 from acm.errors import UsageError
 from acm.paper import ERRATA_KINDS, errata, errata_html, published, table, tables
@@ -109,6 +109,7 @@ def test_loops_and_parts_of_the_ten_graphs():
         parts[name] = connected_components(matrix, directed=False)[0]
     assert {name for name in loops if not loops[name]} == {"deezer-europe", "cora"}
     assert {name: n for name, n in parts.items() if n > 1} == {"cora": 78, "citeseer": 438}
+    assert [describe(name).isolated_nodes for name in ("cora", "citeseer")] == [0, 48]
 
 
 @pytest.mark.data

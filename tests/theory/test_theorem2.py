@@ -61,9 +61,7 @@ def test_the_exact_check_against_the_metric_and_the_definition():
         adjacency = np.minimum(adjacency, 1)
         found = t.distinguishable(adjacency, y)
         edges = torch.tensor(np.stack(np.nonzero(adjacency)))
-        score = diversification_distinguishability(
-            None, edges, torch.tensor(y), direction="out"
-        )
+        score = diversification_distinguishability(None, edges, torch.tensor(y), direction="out")
         assert sum(found) == round(float(score) * len(y))
 
         low = (adjacency + np.eye(len(y))) / (1 + adjacency.sum(axis=1, keepdims=True))
@@ -115,6 +113,15 @@ def test_the_symmetric_filter_breaks_two_classes():
     # Node 0's row of Â_sym Z exceeds one in its own class, which the proof excludes.
     own = sum(tilde[0, u] / sp.sqrt(int(tilde[0].sum() * tilde[u].sum())) for u in (0, 1, 2))
     assert own == sp.Rational(2, 3) + 1 / sp.sqrt(6) and own > 1
+
+
+def test_the_symmetric_filter_can_fail_on_the_first_condition_alone():
+    # A path 1–0–2 in one class and a lone node in the other, to which node 0 has no similarity.
+    found = t.smallest_counterexample(2, norm="sym", connected=False)
+    assert found == t.Counterexample([(0, 1), (0, 2)], (0, 0, 0, 1), [0])
+    tilde = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]])
+    similarity = t.symmetric_similarity(tilde, found.y, 2)
+    assert sum(similarity[0, :3]) < 0 and similarity[0, 3] == 0
 
 
 def test_more_classes_cost_distinguishability_only_where_edges_follow_labels():
