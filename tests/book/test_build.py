@@ -109,6 +109,23 @@ FACTS = """({
   left: [...document.querySelectorAll(".mathjax_process")].filter(
     (e) => e.textContent.includes("\\\\(") || e.textContent.includes("$")).length,
   failed: document.querySelectorAll("mjx-merror").length,
+  cut: [...document.querySelectorAll("mjx-container")].filter((formula) => {
+    // From its signs outwards: each box shows the beginning of what it holds, and the rest when
+    // it is scrolled.
+    const signs = [formula, ...formula.querySelectorAll("mjx-mi, mjx-mn, mjx-mo, mjx-mtext")]
+      .map((e) => e.getBoundingClientRect());
+    let left = Math.min(...signs.map((r) => r.left));
+    let right = Math.max(...signs.map((r) => r.right));
+    for (let box = formula; box !== document.body; box = box.parentElement) {
+      const overflow = getComputedStyle(box).overflowX;
+      if (overflow === "visible") continue;
+      const edge = box.getBoundingClientRect(), start = edge.left + box.clientLeft;
+      const reach = overflow === "auto" ? box.scrollWidth : box.clientWidth;
+      if (left < start - 1 || right > start - box.scrollLeft + reach + 1) return true;
+      [left, right] = [start, start + box.clientWidth];
+    }
+    return left < -1 || right > document.documentElement.scrollWidth + 1;
+  }).map((formula) => formula.textContent.slice(0, 40)),
   theme: document.documentElement.dataset.theme,
 })"""
 
@@ -134,3 +151,4 @@ def test_a_page_in_the_browser(browser, page, width, scheme):
     # Every formula of the text, and all those inside HTML that a cell made.
     assert seen.facts["typeset"] >= seen.facts["formulas"] and seen.facts["failed"] == 0
     assert seen.facts["bare"] == seen.facts["left"] == 0
+    assert seen.facts["cut"] == [], "the beginning or the end of these cannot be seen"
