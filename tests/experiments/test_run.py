@@ -10,8 +10,10 @@ import time
 import pytest
 import torch
 
+from acm.data import load
 from acm.errors import UsageError
 from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial
+from acm.filters import SparseMatrix
 from tests.records import make_record
 
 QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 16}
@@ -39,6 +41,44 @@ def test_the_record_is_what_the_fit_says():
     assert f"torch {torch.__version__.split('+')[0]}" in record.versions
 
 
+def test_a_task_is_the_normalised_graph_with_its_filter():
+    task, data = prepare("synthetic"), load("synthetic")
+    rows = data.x.to_dense()
+    expected = rows / rows.sum(1, keepdim=True).clamp(min=1e-12)
+    x = task.x.to_dense() if isinstance(task.x, SparseMatrix) else task.x
+    torch.testing.assert_close(x, expected)
+    dense = torch.eye(data.num_nodes).index_put(tuple(data.edge_index), torch.ones(()), True)
+    torch.testing.assert_close(task.low_pass.to_dense(), dense / dense.sum(1, keepdim=True))
+
+
+def test_the_split_follows_from_its_number_alone():
+    first, second = (cell("synthetic", "GCN", splits=2, seed=seed) for seed in (0, 1))
+    task = prepare("synthetic")
+    for a, b in zip(first, second):
+        assert all(torch.equal(x, y) for x, y in zip(task.split(a), task.split(b)))
+    assert not torch.equal(task.split(first[0]).test, task.split(first[1]).test)
+
+
+def test_what_is_asked_reaches_the_training(monkeypatch):
+    asked = {"lr": 0.3, "weight_decay": 0.02, "dropout": 0.7, "hidden": 5}
+    trial = cell("synthetic", "ACMII-GCN", "random", 1, 4, asked, "low+identity", False)[0]
+    seen = {}
+
+    def spy(model, x, graph, y, train, val, **settings):
+        seen.update(settings, model=model)
+        raise UsageError("seen enough")
+
+    # The package's function `run` hides the module of that name.
+    monkeypatch.setattr(sys.modules["acm.experiments.run"], "fit", spy)
+    with pytest.raises(UsageError, match="seen enough"):
+        run_trial(trial)
+    model = seen["model"]
+    assert (seen["lr"], seen["weight_decay"], seen["seed"]) == (0.3, 0.02, trial.entropy)
+    assert model.dropout == 0.7 and model.convs[0].out_channels == 5
+    assert all(c.channels == ("low", "identity") and not c.mix for c in model.convs)
+    assert all(c.variant == "acmii" for c in model.convs)
+
+
 def test_what_is_in_the_store_is_not_run_again(tmp_path):
     trials = cell("synthetic", "GCN", splits=3, hyperparameters=QUICK)
     store = Store(tmp_path / "runs.csv")
@@ -56,6 +96,7 @@ SCRIPT = """
 import sys, torch
 torch.set_num_threads(1)
 from acm.experiments import run_cell
+from acm.filters import SparseMatrix
 from tests.records import make_record
 run_cell("synthetic", "GCN", splits=4, store=sys.argv[1], progress=False,
          hyperparameters=dict(lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
