@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pickle
 import zipfile
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
+from acm.cli.edge_list import is_missing, read_edge_list, renumbered
 from acm.errors import UsageError
 
 _EDGES = ("edge_index", "edges")
 _LABELS = ("y", "node_labels", "labels")
 _FEATURES = ("x", "node_features", "features")
+_INT64 = 2**63 - 1
 
 
 class OwnGraph(NamedTuple):
@@ -37,10 +39,15 @@ def read_graph(path: Path, labels: Path | None = None) -> OwnGraph:
         labels: For an edge list: a text file with a node and its label a line, or a label alone,
             which is then that of node 0, 1, 2, …
 
+    Returns:
+        The graph, its labels numbered from 0 in the order of their distinct values.
+
     Raises:
         UsageError: There is no such file, or it does not hold a graph with labels.
     """
     for file in (path, labels):
+        if file is not None and file.is_dir():
+            raise UsageError(f"{file} is a folder: a file is needed")
         if file is not None and not file.is_file():
             raise UsageError(f"there is no file {file}")
     kind = path.suffix.lower()
@@ -50,18 +57,48 @@ def read_graph(path: Path, labels: Path | None = None) -> OwnGraph:
         return _archive(path) if kind == ".npz" else _saved(path)
     if labels is None:
         raise UsageError(f"{path} is read as an edge list: --labels names the file of its labels")
-    return _edge_list(path, labels)
+    edge_index, y = read_edge_list(path, labels)
+    return OwnGraph(None, torch.from_numpy(edge_index), torch.from_numpy(y))
 
 
 def _archive(path: Path) -> OwnGraph:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise UsageError(f"{path} is one bare array: numpy.savez(file, edge_index=…, y=…)"
+                             " writes an archive of them")
+        with archive:
             found = {name: archive[name] for name in archive.files
                      if name in _EDGES + _LABELS + _FEATURES}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except UsageError:
+        raise
+    except (ValueError, OSError, EOFError, LookupError, RuntimeError, zipfile.BadZipFile,
+            zlib.error) as error:
         raise UsageError(f"{path} is not a NumPy archive of plain arrays: {error}") from error
-    tensors = {name: torch.from_numpy(np.ascontiguousarray(a)) for name, a in found.items()}
-    return _own(tensors, path)
+    return _own({name: _tensor(array, name, path) for name, array in found.items()}, path)
+
+
+def _tensor(array: np.ndarray, name: str, path: Path) -> Tensor:
+    """An array in a type that PyTorch computes with; labels may be text."""
+    kind = array.dtype.kind if isinstance(array, np.ndarray) else ""
+    if name in _LABELS and kind in ("U", "S"):
+        text = np.char.decode(array, "latin-1") if kind == "S" else array
+        missing = next((k for k, label in enumerate(text.flat) if is_missing(label)), None)
+        if missing is not None:
+            raise UsageError(f"{path}: node {missing} has no label in {name}: every node needs one")
+        array = np.unique(text, return_inverse=True)[1].reshape(array.shape)
+    elif name in _LABELS and kind == "u":  # whatever the size: they are renumbered
+        array = np.unique(array, return_inverse=True)[1].reshape(array.shape)
+    elif kind == "u" and array.size and int(array.max()) > _INT64:
+        raise UsageError(f"{path}: {name} has {array.max()}, which does not fit int64")
+    elif kind not in tuple("biuf"):
+        found = array.dtype if kind else "no array"
+        raise UsageError(f"{path}: {name} is of type {found}: real numbers are needed")
+    if kind == "f":
+        array = array.astype(min(array.dtype.newbyteorder("="), np.dtype(float)))
+    elif array.dtype.kind != "b":
+        array = array.astype(np.int64)
+    return torch.from_numpy(np.ascontiguousarray(array).reshape(array.shape))
 
 
 def _saved(path: Path) -> OwnGraph:
@@ -77,7 +114,8 @@ def _saved(path: Path) -> OwnGraph:
     except pickle.UnpicklingError as error:
         raise UsageError(f"{path} holds more than the tensors of a graph, which is not executed:"
                          " save data.to_dict() instead") from error
-    except (RuntimeError, OSError, EOFError, ValueError, LookupError) as error:
+    except (RuntimeError, OSError, EOFError, ValueError, LookupError, TypeError,
+            AttributeError) as error:
         raise UsageError(f"{path} is not a file that torch.save wrote") from error
     if isinstance(found, tuple) and found:  # PyG's processed data sets: (data, slices, …)
         found = found[0]
@@ -97,51 +135,23 @@ def _own(found: dict[str, Tensor], path: Path) -> OwnGraph:
         if name is None and names is not _FEATURES:
             raise UsageError(f"{path} has no {' or '.join(names)}")
         value = None if name is None else found[name]
+        if value is not None and (value.is_meta or value.is_quantized):
+            form = "meta" if value.is_meta else "quantized"
+            raise UsageError(f"{path}: {name} is a {form} tensor: plain numbers are needed")
         if name == "edges":
             if value.dim() != 2 or value.size(1) != 2:
                 raise UsageError(f"{path} has edges of shape {list(value.shape)}: [E, 2] is needed")
             value = value.T
         parts.append(value)
     edge_index, y, x = parts
-    return OwnGraph(x, edge_index, y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y)
+    y = y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y
+    return OwnGraph(x, edge_index, _renumbered(y))
 
 
-def _edge_list(path: Path, labels: Path) -> OwnGraph:
-    edges, given = _table(path), _table(labels)
-    if edges.shape[1] < 2:
-        raise UsageError(f"{path} has one column: an edge is two nodes a line")
-    named = given.shape[1] > 1
-    classes = given[1 if named else 0]
-    if classes.iloc[0].lower() in ("label", "class", "target"):  # a heading
-        classes, given = classes[1:], given[1:]
-    names = given[0] if named else pd.Series(range(len(given))).astype(str)
-    if names.duplicated().any():
-        raise UsageError(f"{labels} names node {names[names.duplicated()].iloc[0]} twice")
-    place = pd.Series(np.arange(len(names)), index=names)
-    ends = np.stack([place.reindex(edges[column]).to_numpy(dtype=float) for column in (0, 1)])
-    if np.isnan(ends[:, 0]).all():  # a heading
-        edges, ends = edges[1:], ends[:, 1:]
-    unknown = np.isnan(ends).any(0)
-    if unknown.any():
-        edge = edges.iloc[int(unknown.argmax()), :2]
-        raise UsageError(f"{path} has an edge {' '.join(edge)}, a node of which has no label in"
-                         f" {labels}")
-    # Whole numbers keep their order and their gaps; other labels are numbered by the alphabet.
-    number = pd.to_numeric(classes, errors="coerce")
-    whole = number.notna().all() and (number % 1 == 0).all()
-    y = number.astype(np.int64) if whole else classes.rank(method="dense").astype(np.int64) - 1
-    edge_index = torch.from_numpy(ends.astype(np.int64))
-    return OwnGraph(None, edge_index, torch.from_numpy(y.to_numpy().copy()))
-
-
-def _table(path: Path) -> pd.DataFrame:
-    """The columns of a text file, separated by commas, semicolons, tabs or spaces, as text."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            first = next((line for line in file if line.strip() and line[0] != "#"), "")
-        separator = next((s for s in ",;\t" if s in first), r"\s+")
-        table = pd.read_csv(path, sep=separator, header=None, comment="#", dtype=str,
-                            keep_default_na=False, skipinitialspace=True)
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise UsageError(f"{path} is not a table of text: {error}") from error
-    return table.apply(lambda column: column.str.strip())
+def _renumbered(y: Tensor) -> Tensor:
+    """Labels from 0 without gaps. What is no label is left for the metrics to refuse."""
+    whole = not (y.is_floating_point() or y.is_complex() or y.dtype == torch.bool)
+    if y.dim() != 1 or y.layout != torch.strided or not whole:
+        return y
+    values = y.tolist()
+    return y if any(value < 0 for value in values) else torch.from_numpy(renumbered(values))

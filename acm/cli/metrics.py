@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from math import isnan
 from pathlib import Path
 
 
@@ -21,7 +22,8 @@ GRAPH is a name of `acm data list` or a file:
 
 The interval shows what ties leave open: the share of nodes for which a comparison holds strictly,
 and the share for which it holds at all. Where rounding leaves nodes undecided, their number stands
-behind it.
+behind it. A value that is 0 / 0 on this graph is nan, and null in JSON. Labels of a file are
+numbered by their distinct values.
 
 examples:
   acm metrics texas
@@ -60,7 +62,8 @@ def _run(args) -> None:
     print(f"{args.graph}: {nodes:,} nodes, {classes} classes, {args.direction}")
     width = max(map(len, rows))
     for name, facts in rows.items():
-        line = f"{name:{width}}  {facts['value']:8.4f}"
+        value = float("nan") if facts["value"] is None else facts["value"]
+        line = f"{name:{width}}  {value:8.4f}"
         low, high = facts.get("interval", (0, 0))
         if low != high:
             line += f"  [{low:.4f}, {high:.4f}]  {facts['ties']:.2%} of nodes tie"
@@ -70,8 +73,8 @@ def _run(args) -> None:
 
 
 def _graph(args):
-    from acm.data.names import DATASETS, dataset
-    from acm.errors import UsageError
+    from acm.data.names import DATASETS
+    from acm.errors import UsageError, unknown
 
     path = Path(args.graph)
     if args.graph in DATASETS:
@@ -85,14 +88,17 @@ def _graph(args):
         from acm.cli.graph_file import read_graph
 
         return read_graph(path, args.labels)
+    if path.is_dir():
+        raise UsageError(f"{args.graph} is a folder and no data set: a file or a name of"
+                         " `acm data list` is needed")
     if path.suffix or "/" in args.graph:
         raise UsageError(f"there is no file {path}")
-    return dataset(args.graph)  # which says what names there are
+    raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
 
 
 def _facts(value: float) -> dict[str, object]:
     """A metric's value, and what is known of its ties, in types that JSON has."""
-    facts: dict[str, object] = {"value": float(value)}
+    facts: dict[str, object] = {"value": None if isnan(value) else float(value)}
     if hasattr(value, "interval"):
         facts |= {"interval": list(value.interval), "ties": value.ties,
                   "undecided": int(value.undecided.sum())}

@@ -251,7 +251,7 @@ def informativeness(graph: Graph, form: str = "edge") -> float:
         joint = torch.bincount(_class_pairs(graph), weight, c * c).reshape(c, c) / linked.sum()
         start = torch.bincount(graph.y[linked], minlength=c).double() / linked.sum()
     else:
-        start = joint.sum(1)
+        start = counts.sum(1) / counts.sum()  # one rounding: exactly 1 for a single class
     entropy = -torch.special.xlogy(start, start).sum()
     if bool((start == 1).any()):
         raise UsageError("all nodes with neighbours are of one class: its label has no entropy")

@@ -52,16 +52,8 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
     Raises:
         UsageError: The shape is not [N, F], or a value is NaN or infinite.
     """
-    if not isinstance(x, Tensor) or x.dim() != 2 or x.size(0) != num_nodes or not x.size(1):
-        found = list(x.shape) if isinstance(x, Tensor) else type(x)
-        raise UsageError(f"x has shape {found}: features [{num_nodes}, F], a row for each label,"
-                         " are needed")
-    dense = x.layout == torch.strided
-    matrix = x.detach() if dense else SparseMatrix.from_torch(x.detach())
-    value = (matrix if dense else matrix.value).double()
-    if not bool(value.isfinite().all()):
-        raise UsageError("x holds NaN or infinite values: clean or impute them first")
-
+    matrix, value = _finite(x.detach() if isinstance(x, Tensor) else x, num_nodes)
+    dense = isinstance(matrix, Tensor)
     if dense:
         longest_row, longest_column = x.size(1), num_nodes
         largest = value.abs().amax(1)
@@ -89,6 +81,30 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
     matrix = matrix.with_value(value)
     magnitude = matrix.with_value(value.abs()) if signed else matrix
     return Features(matrix, magnitude, filled, roundings)
+
+
+def dense_features(x: Tensor, num_nodes: int) -> Tensor:
+    """Features as a dense float64 matrix; raises what `prepare_features` raises."""
+    matrix, value = _finite(x, num_nodes)
+    return value if isinstance(matrix, Tensor) else matrix.with_value(value).to_torch().to_dense()
+
+
+def _finite(x: Tensor, num_nodes: int) -> tuple[Tensor | SparseMatrix, Tensor]:
+    """Features that are real and finite, and their values in float64."""
+    if not isinstance(x, Tensor) or x.dim() != 2 or x.size(0) != num_nodes or not x.size(1):
+        found = list(x.shape) if isinstance(x, Tensor) else type(x)
+        raise UsageError(f"x has shape {found}: features [{num_nodes}, F], a row for each label,"
+                         " are needed")
+    if x.is_complex() or x.is_quantized or x.is_meta:
+        form = "meta" if x.is_meta else x.dtype
+        raise UsageError(f"x is a {form} tensor: real numbers are needed")
+    if x.layout in (torch.sparse_bsr, torch.sparse_bsc):
+        x = x.to_dense().to_sparse_csr()
+    matrix = x if x.layout == torch.strided else SparseMatrix.from_torch(x)
+    value = (matrix if isinstance(matrix, Tensor) else matrix.value).double()
+    if not bool(value.isfinite().all()):
+        raise UsageError("x holds NaN or infinite values: clean or impute them first")
+    return matrix, value
 
 
 class Aggregation:

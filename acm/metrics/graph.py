@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 
 import torch
 from torch import Tensor
@@ -23,6 +24,10 @@ from acm.errors import UsageError
 
 DIRECTIONS = ("undirected", "out", "in")
 LOOPS = ("remove", "keep", "add")
+
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.uint16,
+             torch.uint32, torch.uint64)
+_FEW, _MOST = 1_000, 10_000  # classes: so many may be without nodes; tables are C x C
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,11 @@ def _labels(
         raise UsageError(f"y has {found}: one integer label for each node, shape [N], is needed")
     if not y.numel():
         raise UsageError("y has no entries: a graph without nodes has no homophily")
-    y = y.long()
+    if num_classes is not None and (
+        isinstance(num_classes, bool) or not isinstance(num_classes, Integral)
+    ):
+        raise UsageError(f"num_classes={num_classes!r}: a whole number is needed")
+    y = _long(y, "y")
     if train_mask is not None:
         check_mask(train_mask, y)
         y = torch.where(train_mask, y, 0)
@@ -124,6 +133,12 @@ def _labels(
             f"labels run from {low} to {high}: classes are numbered from 0 {top},"
             " and train_mask leaves out nodes without a label"
         )
+    if high >= max(y.numel(), _FEW):
+        raise UsageError(f"labels run to {high} for {y.numel()} nodes: renumber them from 0, y ="
+                         " torch.unique(y, return_inverse=True)[1]")
+    if high >= _MOST:
+        raise UsageError(f"labels run to {high}: metrics take up to {_MOST:,} classes, renumbered"
+                         " by torch.unique(y, return_inverse=True)[1]")
     return y, train_mask
 
 
@@ -142,9 +157,18 @@ def _whole(tensor: Tensor) -> bool:
     return (
         isinstance(tensor, Tensor)
         and tensor.layout == torch.strided
-        and tensor.dtype != torch.bool
-        and not (tensor.is_floating_point() or tensor.is_complex())
+        and not tensor.is_meta
+        and tensor.dtype in _INTEGERS
     )
+
+
+def _long(tensor: Tensor, name: str) -> Tensor:
+    """The integers as int64."""
+    long = tensor.long()
+    if tensor.dtype == torch.uint64 and bool((long < 0).any()):  # it wraps
+        raise UsageError(f"{name} has numbers from 2**63 up, which do not fit int64: renumber them"
+                         " from 0")
+    return long
 
 
 def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, Tensor]:
@@ -154,7 +178,8 @@ def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, 
     if not _whole(edge_index) or edge_index.dim() != 2 or edge_index.size(0) != 2:
         shape = list(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index)
         raise UsageError(f"edge_index has shape {shape}: integers of shape [2, E] are needed")
-    node, neighbor = edge_index.long()
+    edge_index = _long(edge_index, "edge_index")
+    node, neighbor = edge_index
     if node.numel():
         low, high = int(edge_index.min()), int(edge_index.max())
         if low < 0 or high >= num_nodes:

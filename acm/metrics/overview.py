@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from math import nan
 
 from torch import Tensor
 
+from acm.errors import UsageError
 from acm.metrics import edges, exact
 from acm.metrics.features import Aggregation, prepare_features
 from acm.metrics.graph import Graph, check_mask, prepare
@@ -39,10 +41,12 @@ def all_metrics(
 
     Returns:
         From the metric's name, as in the paper's tables where it is there, to its value: a `Score`
-        where nodes can tie, otherwise a plain float.
+        where nodes can tie, otherwise a plain float. Where all edges lie within one class, or all
+        nodes with neighbours are of one, `h_adj` and `LI` are 0 / 0: NaN here, an error if called
+        one by one.
 
     Raises:
-        UsageError: Bad input, no edges, or fewer than two classes: some metric does not exist then.
+        UsageError: Bad input, no edges, or fewer than two classes: most metrics do not exist then.
 
     >>> import torch
     >>> square = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -72,10 +76,18 @@ def _counted(graph: Graph) -> dict[str, float]:
         "H_edge": edges.edge_share(graph),
         "H_node": edges.node_share(graph),
         "H_class": edges.class_share(graph),
-        "h_adj": edges.adjusted_share(graph),
-        "LI_edge": edges.informativeness(graph, "edge"),
-        "LI_node": edges.informativeness(graph, "node"),
+        "h_adj": _or_nan(edges.adjusted_share, graph),
+        "LI_edge": _or_nan(edges.informativeness, graph, "edge"),
+        "LI_node": _or_nan(edges.informativeness, graph, "node"),
     }
+
+
+def _or_nan(metric: Callable[..., float], *arguments) -> float:
+    """The metric, NaN where it is 0 / 0; a graph without edges has been refused before."""
+    try:
+        return metric(*arguments)
+    except UsageError:
+        return nan
 
 
 def estimates(

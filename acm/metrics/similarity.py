@@ -190,7 +190,7 @@ def similarity_matrix(
     direction: str = "undirected",
     loops: str = "keep",
 ) -> Tensor:
-    r"""The similarity matrix :math:`S(M, X) = M X (M X)^T` of a small graph (eq. 4).
+    r"""The similarity matrix :math:`S(M, X) = M X (M X)^T` of a small graph (section 3.1, eq. (5)).
 
     Args:
         x: Features `[N, F]`, dense or sparse; one-hot labels for :math:`S(M, Z)`.
@@ -203,7 +203,7 @@ def similarity_matrix(
         `[N, N]`, float64.
 
     Raises:
-        UsageError: Bad input, or more than 10,000 nodes: no metric needs this matrix.
+        UsageError: Bad input, NaN too, or more than 10,000 nodes: no metric needs this matrix.
 
     >>> import torch
     >>> similarity_matrix(torch.eye(2), torch.tensor([[0], [1]]))
@@ -218,7 +218,7 @@ def similarity_matrix(
                          f" up to {_LARGEST}, and no metric needs it")
     y = torch.zeros(x.size(0), dtype=torch.long, device=x.device)
     graph = _graph(edge_index, y, direction, loops, None, filter)
-    rows = (x if x.layout == torch.strided else x.to_dense()).double()
+    rows = features.dense_features(x, x.size(0))
     if filter != "identity":
         low = features.Aggregation(graph, norm, renormalize) @ rows
         rows = low if filter == "low_pass" else rows - low

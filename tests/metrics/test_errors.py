@@ -43,6 +43,14 @@ KNOWN = torch.tensor([True, True, False, False])
     (EDGES - 1, Y, {}, "names nodes -1 to 2"),
     (EDGES, Y - 1, {}, "from -1 to 0: classes are numbered from 0"),
     (NONE, Y[:0], {}, "without nodes"),
+    (EDGES, Y + 10**6, {}, r"torch.unique\(y, return_inverse=True\)"),
+    (EDGES, Y + 2**62, {}, r"torch.unique\(y, return_inverse=True\)"),
+    (EDGES, torch.arange(10_001), {}, "up to 10,000 classes"),
+    (EDGES, (Y - 1).to(torch.uint64), {}, "do not fit int64"),
+    ((EDGES - 1).to(torch.uint64), Y, {}, "do not fit int64"),
+    (EDGES.to("meta"), Y, {}, "integers"),
+    (EDGES, Y.to("meta"), {}, "integer label"),
+    (EDGES, torch.quantize_per_tensor(Y.float(), 1.0, 0, torch.qint32), {}, "integer label"),
     (EDGES, Y, {"direction": "both"}, "'both': undirected, out, in are known"),
     (EDGES, Y, {"loops": "no"}, "'no': remove, keep, add are known"),
     (EDGES, Y, {"train_mask": Y}, r"booleans of shape \[4\]"),
@@ -63,6 +71,8 @@ def test_every_metric_refuses(metric, edges, y, options, words):
     (lambda: node_homophily(EDGES, Y, isolated="one"), "skip and zero"),
     (lambda: class_homophily(EDGES, ONE), "one class"),
     (lambda: class_homophily(EDGES, Y, num_classes=1), "from 0 to 0"),
+    (lambda: class_homophily(EDGES, Y, num_classes=2.5), "num_classes=2.5: a whole number"),
+    (lambda: class_homophily(EDGES, Y, num_classes=True), "num_classes=True: a whole number"),
     (lambda: adjusted_homophily(NONE, Y), "no edges"),
     (lambda: adjusted_homophily(EDGES, ONE), "one class"),
     (lambda: label_informativeness(EDGES, ONE), "entropy"),
@@ -82,6 +92,13 @@ def test_every_metric_refuses(metric, edges, y, options, words):
     (lambda: aggregation_similarity(X, None, Y), "only filter='identity'"),
     (lambda: diversification_distinguishability(X, EDGES, ONE), "one class"),
     (lambda: diversification_distinguishability(None, EDGES, ONE), "one class"),
+    (lambda: aggregation_similarity(X * 1j, EDGES, Y), "real numbers"),
+    (lambda: aggregation_similarity((X * 1j).to_sparse_coo(), EDGES, Y), "real numbers"),
+    (lambda: aggregation_similarity(X.to("meta"), EDGES, Y), "meta tensor"),
+    (lambda: aggregation_similarity(torch.quantize_per_tensor(X, 1.0, 0, torch.qint8), EDGES, Y),
+     "real numbers"),
+    (lambda: similarity_matrix(X / 0, EDGES), "NaN or infinite"),
+    (lambda: similarity_matrix(X * 1j, EDGES), "real numbers"),
     (lambda: similarity_matrix(Y, EDGES), "shape"),
     (lambda: similarity_matrix(torch.zeros(10_001, 1), EDGES), "10001 nodes is too large"),
     (lambda: all_metrics(X, EDGES, ONE), "one class"),
@@ -116,3 +133,31 @@ def test_limiting_cases_that_have_an_answer():
     score = aggregation_similarity(torch.zeros(4, 2).to_sparse_csr(), None, Y, filter="identity",
                                    ties=">", normalize_features=True)
     assert score == 0 and score.ties == 1
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.uint16, torch.uint32, torch.uint64])
+def test_unsigned_integers_are_integers(kind):
+    assert edge_homophily(EDGES.to(kind), Y.to(kind)) == edge_homophily(EDGES, Y)
+
+
+@pytest.mark.parametrize("convert", [
+    torch.Tensor.to_sparse_coo, torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc,
+    lambda x: x.to_sparse_bsr((2, 2)), lambda x: x.to_sparse_bsc((2, 1)),
+])
+def test_any_layout_of_features(convert):
+    x = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0], [0.0, 0.5]])
+    assert aggregation_similarity(convert(x), EDGES, Y) == aggregation_similarity(x, EDGES, Y)
+    assert torch.equal(similarity_matrix(convert(x), EDGES), similarity_matrix(x, EDGES))
+
+
+def test_what_is_0_by_0_is_nan_among_the_others():
+    linked = torch.tensor([[0, 1, 2], [1, 2, 0]])  # a triangle within class 0
+    found = all_metrics(None, linked, torch.tensor([0, 0, 0, 1]))
+    assert {name for name, value in found.items() if value != value} == {
+        "h_adj", "LI_edge", "LI_node"}
+    assert found["H_edge"] == found["H_node"] == 1
+    # Stars: all edges leave class 0, whose share 3 / 3 must not be lost to rounding.
+    star = torch.tensor([[0] * 49, list(range(1, 50))])
+    y = torch.arange(50) % 49
+    found = all_metrics(None, star, y, direction="out")
+    assert found["LI_edge"] != found["LI_edge"] and found["h_adj"] == found["h_adj"]
