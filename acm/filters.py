@@ -185,6 +185,8 @@ def adjacency(
         )
     if edge_weight is None:
         edge_weight = torch.ones(source.numel(), device=edge_index.device)
+    if not edge_weight.is_floating_point():
+        edge_weight = edge_weight.to(torch.get_default_dtype())
     if edge_weight.shape != source.shape:
         raise UsageError(
             f"edge_weight has shape {list(edge_weight.shape)}:"
@@ -242,8 +244,10 @@ def low_pass(
         a = SparseMatrix.from_coo(row, col, value, a.shape)
         row, col, value = a.row, a.col, a.value
     degree = value.new_zeros(a.shape[0]).index_add(0, row, value)
-    if bool((degree < 0).any()):
-        raise UsageError("a node has negative degree: edge weights must not be negative")
+    if not bool((degree >= 0).all()):  # nor a NaN
+        raise UsageError(
+            "a node has a negative degree, or none: edge weights must be numbers from 0"
+        )
     exponent = -1.0 if norm == "rw" else -0.5
     scale = torch.where(degree > 0, degree.clamp(min=torch.finfo(degree.dtype).tiny) ** exponent, 0)
     scaled = scale[row] * value if norm == "rw" else scale[row] * value * scale[col]

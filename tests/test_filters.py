@@ -69,6 +69,12 @@ def test_a_raw_self_loop_counts_twice_on_the_diagonal():
     torch.testing.assert_close(low, torch.tensor([[2 / 3, 1 / 3], [1 / 2, 1 / 2]]))
 
 
+def test_whole_numbers_are_weights_too():
+    edge_index, weight = torch.tensor([[0, 1], [1, 0]]), torch.tensor([2, 3])
+    same = low_pass(edge_index, 2, weight.float())
+    torch.testing.assert_close(low_pass(edge_index, 2, weight).to_dense(), same.to_dense())
+
+
 def test_identity():
     x = torch.randn(4, 2)
     torch.testing.assert_close(identity(4) @ x, x)
@@ -113,6 +119,10 @@ def test_the_transpose_is_the_transpose():
         (lambda: low_pass(torch.tensor([[0.0], [1.0]])), "integers"),
         (lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.ones(3)), "each of the 1 edges"),
         (lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.tensor([-3.0])), "negative"),
+        (
+            lambda: low_pass(torch.tensor([[0], [1]]), 2, torch.tensor([torch.nan])),
+            "numbers from 0",
+        ),
         (lambda: low_pass(torch.ones(2, 3).to_sparse()), "2 x 3"),
         (lambda: identity(3) @ torch.ones(2, 2), r"\[3, F\]"),
     ],

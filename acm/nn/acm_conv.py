@@ -174,11 +174,15 @@ class ACMConv(nn.Module):
                     f"the filter is {edge_index.shape[0]} x {edge_index.shape[1]}:"
                     f" {num_nodes} x {num_nodes} is needed for {num_nodes} nodes"
                 )
+            if edge_weight is not None:
+                raise UsageError("a SparseMatrix is the filter itself: leave edge_weight out")
             return edge_index
-        if self._filter is not None:
-            return self._filter
-        low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
-        low = low.to(next(self.parameters()).dtype)
+        low = self._filter
+        if low is None:
+            low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
+        weight = next(self.parameters())
+        if (low.value.dtype, low.value.device) != (weight.dtype, weight.device):
+            low = low.to(weight)
         if self.cached:
             self._filter = low
         return low

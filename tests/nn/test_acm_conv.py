@@ -153,6 +153,8 @@ def test_cached_keeps_the_first_graph(graph):
     conv = ACMConv(4, 3, cached=True).double()
     expected = conv(x, edge_index, weight)
     torch.testing.assert_close(conv(x, edge_index[:, :2], weight[:2]), expected)
+    single = conv.float()(x.float(), edge_index)  # the kept filter follows the weights
+    torch.testing.assert_close(single, expected.float())
     conv.reset_parameters()
     assert conv._filter is None
 
@@ -181,5 +183,7 @@ def test_bad_inputs_are_said_in_one_line(graph):
         conv(x[:, :3], edge_index)
     with pytest.raises(UsageError, match="7 x 7 is needed"):
         conv(x, low_pass(edge_index, 8, weight))
+    with pytest.raises(UsageError, match="leave edge_weight out"):
+        conv(x, low_pass(edge_index, 7, weight), weight)
     with pytest.raises(UsageError, match="0 … 4"):
         conv(x[:5], edge_index, weight)
