@@ -91,7 +91,10 @@ class Store:
             return ""
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {self.path}: {error}") from error
-        return text[: text.rfind("\n") + 1]
+        whole = text[: text.rfind("\n") + 1]
+        if not whole and not _line(COLUMNS).decode().startswith(text):
+            raise UsageError(f"{self.path} is not a run store: it has no first line of columns")
+        return whole
 
     def _parse(self, text: str) -> Iterator[Record]:
         rows = csv.reader(io.StringIO(text))

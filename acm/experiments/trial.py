@@ -11,7 +11,7 @@ from acm import paper
 from acm.data.names import dataset as known_dataset
 from acm.data.splits import num_fixed_splits
 from acm.errors import UsageError, unknown
-from acm.nn import build, model_name
+from acm.nn import CHANNELS, build, model_name
 
 PROTOCOLS = ("random", "fixed")
 
@@ -101,6 +101,9 @@ def cell(
             raise unknown("hyperparameter", name, HYPERPARAMETERS)
     values = optimum(dataset, model, protocol, given)
     names = tuple(channels.split("+")) if channels else None
+    if names:  # in the one order, so that one experiment has one name
+        names = tuple(sorted(names, key=lambda c: (*CHANNELS, c).index(c)))
+    mix = None if mix is None else bool(mix)
     built = build(model, 1, 1, values["hidden"], values["dropout"], names, mix)
     architecture = built.architecture
     return [

@@ -147,6 +147,8 @@ def test_ctrl_c_loses_the_trial_in_flight_only(tmp_path):
         ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
+        # A suite started in the background has SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         text=True,
     )
     store = tmp_path / "runs.csv"

@@ -104,6 +104,7 @@ def test_rivals_lose_and_double_nothing(store):
     [
         (b"a,b\n1,2\n", "not a run store of this version"),
         (b"\xff\xfe\n", "cannot read"),
+        (b"my precious", "not a run store"),
     ],
 )
 def test_a_strangers_file_is_refused_and_left_alone(store, trials, content, words):
