@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
 from filelock import FileLock
 
-from acm.errors import UsageError
+from acm.data.names import DATASETS
+from acm.errors import UsageError, unknown
 from acm.experiments.record import Record
-from acm.experiments.trial import Trial
+from acm.experiments.trial import PROTOCOLS, Trial
+from acm.nn import CHANNELS, MODELS
 
 COLUMNS = tuple(f.name for f in fields(Record))
 _READ = {"int": int, "float": float, "str": str, "bool": {"True": True, "False": False}.__getitem__}
 _TYPES = tuple(_READ[f.type] for f in fields(Record))
+_BOM = "\ufeff"  # what some editors put before the text
+_COMMIT = re.compile(r"[0-9a-f]{12}|.*\+")
 
 
 class Store:
@@ -25,14 +32,22 @@ class Store:
 
     A row is appended in one write and synced before the next trial starts. A row that a kill or a
     full disk cut short has no end of line: reading passes over it and the next append removes it.
+    An editor may have taken the end of the last line, too; that row is kept, and its line ended by
+    the next append, where all of it is seen to be there: it has every column, and its commit, which
+    comes last, is that of the row above, or has twelve digits, or ends in `+`.
     Several processes may append at once; of two records of one trial the first is kept.
 
     Args:
         path: The file; it and its folder are made when the first record comes.
+
+    Raises:
+        UsageError: If there is something else than a file.
     """
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
+        if os.path.lexists(self.path) and not os.path.isfile(self.path):
+            raise UsageError(f"{str(path)!r} is no file: records are kept in a CSV file")
 
     def records(self) -> list[Record]:
         """All records, in the order in which they were finished.
@@ -40,42 +55,63 @@ class Store:
         Raises:
             UsageError: If the file cannot be read, or is not a run store.
         """
-        return list(self._parse(self._read()))
+        return self._read()[1]
 
     def find(self, trials: list[Trial]) -> dict[Trial, Record]:
-        """The records of those trials that are there."""
-        asked = set(trials)
-        return {r.trial: r for r in reversed(self.records()) if r.trial in asked}
+        """The records of those trials that are there; of a trial's several, the first."""
+        return _find(self.records(), trials)
+
+    def check(self) -> None:
+        """Make sure that records can be added, before anything is trained; changes nothing.
+
+        Raises:
+            UsageError: If the file cannot be written, or is not a run store.
+        """
+        with self._writing("nothing was run"):
+            self._read()
+            new = not self.path.exists()
+            open(self.path, "ab").close()
+            if new:
+                self.path.unlink()
 
     def append(self, record: Record) -> Record:
         """Add a record, and return it; or the one that is there of the same trial.
 
         Raises:
             UsageError: If the file cannot be written (the disk is full, it may not be changed),
-                or is not a run store; it then holds what it held before.
+                or is not a run store, or the record is none; it then holds what it held before.
         """
+        if fault := _fault(record):
+            raise UsageError(f"not a record ({fault}): {self.path} is left as it is")
+        with self._writing("the trial that was just run is not kept, all before it are"):
+            text, records = self._read()
+            there = _find(records, [record.trial])
+            if there:
+                return there[record.trial]
+            self._write(text, record)
+        return record
+
+    @contextmanager
+    def _writing(self, otherwise: str) -> Iterator[None]:
+        """Alone with the file; `otherwise` says what follows if it cannot be written."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self.path.with_name(f".{self.path.name}.lock")):
-                there = self.find([record.trial])
-                if there:
-                    return there[record.trial]
-                self._write(record)
+                yield
         except OSError as error:
-            raise UsageError(
-                f"cannot write {self.path} ({error.strerror or error}): the trial that"
-                " was just run is not kept, all before it are"
-            ) from error
-        return record
+            reason = error.strerror or error
+            raise UsageError(f"cannot write {self.path} ({reason}): {otherwise}") from error
 
-    def _write(self, record: Record) -> None:
-        whole = len(self._read().encode())
+    def _write(self, text: str, record: Record) -> None:
+        whole = len(text.encode())
         with open(self.path, "r+b" if self.path.exists() else "xb") as file:
             try:
                 file.seek(whole)
                 file.truncate()
                 if not whole:
                     file.write(_line(COLUMNS))
+                elif not text.endswith("\n"):
+                    file.write(b"\n")
                 file.write(_line(_cells(record)))
                 file.flush()
                 os.fsync(file.fileno())
@@ -83,35 +119,95 @@ class Store:
                 os.ftruncate(file.fileno(), whole)
                 raise
 
-    def _read(self) -> str:
-        """The file's text up to its last end of line."""
+    def _read(self) -> tuple[str, list[Record]]:
+        """The file's text as far as its rows are whole, and their records."""
         try:
             text = self.path.read_bytes().decode()
         except FileNotFoundError:
-            return ""
-        except (OSError, UnicodeDecodeError) as error:
+            text = ""
+        except (OSError, ValueError) as error:  # a path may be no path, or text no text
             raise UsageError(f"cannot read {self.path}: {error}") from error
         whole = text[: text.rfind("\n") + 1]
-        if not whole and not _line(COLUMNS).decode().startswith(text):
-            raise UsageError(f"{self.path} is not a run store: it has no first line of columns")
-        return whole
+        if not whole:
+            if not _line(COLUMNS).decode().startswith(text.removeprefix(_BOM)):
+                raise UsageError(f"{self.path} is not a run store: it has no first line of columns")
+            return "", []
+        records = list(self._parse(whole.removeprefix(_BOM)))
+        if len(whole) < len(text) and (last := _unended(text[len(whole) :], records)):
+            return text, [*records, last]
+        return whole, records
 
     def _parse(self, text: str) -> Iterator[Record]:
-        rows = csv.reader(io.StringIO(text))
-        header = tuple(next(rows, COLUMNS))
+        rows = _rows(text)
+        header = tuple(next(rows))
         if header != COLUMNS:
             raise UsageError(
                 f"{self.path} is not a run store of this version: its first line is"
                 f" {','.join(header)[:60]}…, {','.join(COLUMNS)[:60]}… is needed"
             )
-        for number, row in enumerate(rows, start=2):
-            try:
-                yield Record(*(read(c) for read, c in zip(_TYPES, row, strict=True)))
-            except (ValueError, KeyError) as error:
-                raise UsageError(
-                    f"{self.path}, line {number}: not a record ({error}); delete the"
-                    " line and its trial will be run again"
-                ) from error
+        try:
+            yield from (_record(row) for row in rows if row)
+        except (ValueError, KeyError, csv.Error) as error:
+            raise UsageError(
+                f"{self.path}, line {rows.line_num}: not a record ({error}); delete the"
+                " line and its trial will be run again"
+            ) from error
+
+
+def _find(records: list[Record], trials: list[Trial]) -> dict[Trial, Record]:
+    asked = set(trials)
+    return {r.trial: r for r in reversed(records) if r.trial in asked}
+
+
+def _rows(text: str):
+    return csv.reader(io.StringIO(text), strict=True)
+
+
+def _record(row: list[str]) -> Record:
+    """A row as a record; `ValueError` or `KeyError` if it is none."""
+    record = Record(*(read(c) for read, c in zip(_TYPES, row, strict=True)))
+    if fault := _fault(record):
+        raise ValueError(fault)
+    return record
+
+
+def _unended(line: str, before: list[Record]) -> Record | None:
+    """The record of a last line without an end, if nothing can be missing from it.
+
+    All that a cut can hide is an end of the commit. The one end that twelve digits leave open is
+    `+`, so they do not count where the row above has them with it; a cut right before a `+` below
+    another commit, or none, passes, and costs the record that mark and nothing else.
+    """
+    try:
+        (row,) = _rows(line)
+        record = _record(row)
+    except (ValueError, KeyError, csv.Error):
+        return None
+    above = before[-1].commit if before else None
+    seen = _COMMIT.fullmatch(record.commit) and f"{record.commit}+" != above
+    return record if seen or record.commit == above else None
+
+
+def _fault(record: Record) -> str | None:
+    """What cannot be so in a record, in words."""
+    known = {"dataset": DATASETS, "model": MODELS, "protocol": PROTOCOLS}
+    for name, valid in known.items():
+        if getattr(record, name) not in valid:
+            return str(unknown(name, getattr(record, name), valid))
+    for channel in record.channels.split("+"):
+        if channel not in CHANNELS:
+            return str(unknown("channel", channel, CHANNELS))
+    for name in ("val_accuracy", "test_accuracy"):
+        if not 0 <= getattr(record, name) <= 1:
+            return f"{name} is {getattr(record, name)}: from 0 to 1"
+    numbers = ("lr", "weight_decay", "dropout", "val_loss", "seconds")
+    for name in numbers:
+        if not math.isfinite(getattr(record, name)):
+            return f"{name} is {getattr(record, name)}: a number"
+    for name in ("split", "seed", "best_epoch"):
+        if getattr(record, name) < 0:
+            return f"{name} is {getattr(record, name)}: from 0 up"
+    return None
 
 
 def results(table: str) -> Store:

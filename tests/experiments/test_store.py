@@ -1,5 +1,8 @@
 """The store under kills, torn rows, full disks, rivals and strangers' files."""
 
+import csv
+import dataclasses
+import errno
 import multiprocessing
 import os
 import resource
@@ -30,18 +33,109 @@ def test_a_trial_is_kept_once(store, trials):
     assert store.records() == [first]
 
 
-@pytest.mark.parametrize("keep", [1, 30, -1])
+@pytest.mark.parametrize("keep", [1, 30, -2])
 def test_a_torn_last_row_is_passed_over_and_removed(store, trials, keep):
     first = store.append(make_record(trials[0]))
     sound = store.path.read_bytes()
     store.append(make_record(trials[1]))
-    torn = (
-        store.path.read_bytes()[: len(sound) + keep] if keep > 0 else store.path.read_bytes()[:-1]
-    )
-    store.path.write_bytes(torn)
+    whole = store.path.read_bytes()
+    store.path.write_bytes(whole[: len(sound) + keep if keep > 0 else keep])
     assert store.records() == [first]
     second = store.append(make_record(trials[1]))
     assert store.records() == [first, second]
+    assert store.path.read_bytes() == whole
+
+
+HASH, OTHER = "0123456789ab", "ba9876543210"
+
+
+@pytest.mark.parametrize(
+    "above, commit",
+    [
+        (HASH, HASH), (OTHER, HASH), (HASH + "+", HASH + "+"), (None, HASH), (None, "abc+"),
+        ("", ""), (HASH, HASH + "+"),
+    ],
+)  # fmt: skip
+def test_a_whole_last_row_needs_no_end_of_line(store, trials, above, commit):
+    records = [] if above is None else [store.append(make_record(trials[0], commit=above))]
+    records.append(store.append(make_record(trials[1], commit=commit)))
+    whole = store.path.read_bytes()
+    store.path.write_bytes(whole[:-1])
+    assert store.records() == records
+    assert store.append(records[-1]) == records[-1]
+    third = store.append(make_record(trials[2]))
+    assert store.records() == [*records, third]
+    assert store.path.read_bytes().startswith(whole)
+
+
+@pytest.mark.parametrize("above", [HASH, HASH + "+"])
+def test_wherever_a_row_is_cut_nothing_wrong_is_read(store, trials, above):
+    first = store.append(make_record(trials[0], commit=above))
+    sound = store.path.stat().st_size
+    second = store.append(make_record(trials[1], commit=HASH + "+"))
+    whole = store.path.read_bytes()
+    for end in range(sound, len(whole) - 1):
+        store.path.write_bytes(whole[:end])
+        expected = [first]
+        if above == HASH and end == len(whole) - 2:  # the one cut that cannot be seen
+            expected.append(dataclasses.replace(second, commit=HASH))
+        assert store.records() == expected, end
+
+
+def test_of_two_rows_of_one_trial_the_first_is_found(store, trials):
+    first = store.append(make_record(trials[0], 0.25))
+    text = store.path.read_text()
+    store.path.write_text(text + text.splitlines()[1].replace(",0.25,", ",0.75,") + "\n")
+    assert [r.test_accuracy for r in store.records()] == [0.25, 0.75]
+    assert store.find(trials) == {trials[0]: first}
+    assert store.append(make_record(trials[0], 0.5)) == first
+
+
+@pytest.mark.parametrize("edit", ["\ufeff{}", "{}\n\n", "\ufeff{}\n"])
+def test_what_editors_leave_is_read_over(store, trials, edit):
+    first = store.append(make_record(trials[0]))
+    store.path.write_text(edit.format(store.path.read_text()), encoding="utf-8")
+    assert store.records() == [first]
+    second = store.append(make_record(trials[1]))
+    assert store.records() == [first, second]
+    store.path.write_bytes(store.path.read_bytes().replace(b"\n", b"\r\n"))
+    assert store.records() == [first, second]
+
+
+@pytest.mark.parametrize(
+    "field, value, words",
+    [
+        ("test_accuracy", "nan", "test_accuracy is nan: from 0 to 1"),
+        ("test_accuracy", "7.5", "test_accuracy is 7.5: from 0 to 1"),
+        ("val_accuracy", "-0.1", "val_accuracy is -0.1"),
+        ("val_loss", "inf", "val_loss is inf"),
+        ("model", "GNC", "did you mean GCN"),
+        ("dataset", "cornel", "did you mean cornell"),
+        ("protocol", "mixed", "random, fixed"),
+        ("channels", "low+mid", "low, high, identity"),
+        ("split", "-1", "split is -1"),
+        ("mix", "maybe", "maybe"),
+        ("commit", '"ab', "line 2"),
+    ],
+)
+def test_a_row_that_cannot_be_is_one_line(store, trials, field, value, words):
+    record = store.append(make_record(trials[0]))
+    lines = list(csv.reader(store.path.open(newline="")))
+    cells = dict(zip(*lines)) | {field: "@"}
+    with store.path.open("w", newline="") as file:
+        csv.writer(file).writerows([cells.keys(), cells.values()])
+    store.path.write_text(store.path.read_text().replace("@", value))
+    with pytest.raises(UsageError, match="line 2: not a record") as error:
+        store.records()
+    assert words in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(UsageError, match="line 2"):
+        store.append(dataclasses.replace(record, split=3))
+
+
+def test_a_record_that_cannot_be_is_not_kept(store, trials):
+    with pytest.raises(UsageError, match="test_accuracy is nan"):
+        store.append(make_record(trials[0], float("nan")))
+    assert not store.path.exists()
 
 
 def test_a_torn_header_is_no_store_yet(store, trials):
@@ -122,11 +216,49 @@ def test_a_damaged_row_is_named(store, trials):
         store.records()
 
 
-def test_a_folder_in_the_way_is_one_line(tmp_path, trials):
+def test_what_is_no_file_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in (".", "", tmp_path, os.devnull):
+        with pytest.raises(UsageError, match="is no file"):
+            Store(path)
+    with pytest.raises(UsageError, match="cannot read"):
+        Store("a\0b").records()
+
+
+def test_a_file_in_the_way_is_seen_before_anything_is_run(tmp_path, trials):
     (tmp_path / "file").write_text("")
-    for path in (tmp_path, tmp_path / "file" / "runs.csv"):
-        with pytest.raises(UsageError):
-            Store(path).append(make_record(trials[0]))
+    store = Store(tmp_path / "file" / "runs.csv")
+    with pytest.raises(UsageError, match="cannot write .*: nothing was run"):
+        store.check()
+    with pytest.raises(UsageError, match="cannot write .* is not kept"):
+        store.append(make_record(trials[0]))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_may_not_be_written_is_seen_before_anything_is_run(store, trials, there, monkeypatch):
+    if there:
+        store.append(make_record(trials[0]))
+    store.check()
+    assert store.path.exists() == there and len(store.records()) == there
+    if os.geteuid() == 0:  # whom no permission stops
+        monkeypatch.setattr("builtins.open", deny)
+    elif there:
+        store.path.chmod(0o444)
+    else:
+        store.path.parent.chmod(0o555)
+    with pytest.raises(UsageError, match="Permission denied.*: nothing was run"):
+        store.check()
+
+
+def deny(path, *_):
+    raise PermissionError(errno.EACCES, "Permission denied", path)
+
+
+def test_a_strangers_file_is_seen_before_anything_is_run(store):
+    store.path.parent.mkdir()
+    store.path.write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="not a run store"):
+        store.check()
 
 
 def test_committed_records_are_named_where_they_are_missing():
@@ -140,3 +272,4 @@ def test_every_committed_record_can_be_read_and_stands_once():
     for path in tables:
         trials = [r.trial for r in Store(path).records()]
         assert trials and len(set(trials)) == len(trials), path.name
+        assert path.read_bytes().endswith(b"\n"), path.name
