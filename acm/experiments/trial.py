@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
 from acm import paper
+from acm.data.names import PAPER_DATASETS, check_whole
 from acm.data.names import dataset as known_dataset
 from acm.data.splits import num_fixed_splits
 from acm.errors import UsageError, unknown
@@ -19,6 +22,9 @@ PROTOCOLS = ("random", "fixed")
 SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": 64}
 
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+
+#: More than these is a slip of the hand, and would fill the memory before it fails.
+MOST = {"splits": 10_000, "hidden": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -93,17 +99,21 @@ def cell(
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
     splits = _number_of_splits(dataset, protocol, splits)
-    if seed < 0:
-        raise UsageError(f"seed is {seed}: a whole number from 0 is needed")
+    check_whole("seed", seed, 0)
+    if not isinstance(hyperparameters, Mapping | None):
+        raise UsageError(f"hyperparameters={hyperparameters!r}: values by name are needed")
     given = dict(hyperparameters or {})
     for name in given:
         if name not in HYPERPARAMETERS:
             raise unknown("hyperparameter", name, HYPERPARAMETERS)
     values = optimum(dataset, model, protocol, given)
-    names = tuple(channels.split("+")) if channels else None
+    if not isinstance(channels, str | None):
+        raise UsageError(f"channels={channels!r}: names joined by + are needed")
+    if not isinstance(mix, bool | None):
+        raise UsageError(f"mix={mix!r}: True, False or None is needed")
+    names = None if channels is None else tuple(channels.split("+"))
     if names:  # in the one order, so that one experiment has one name
         names = tuple(sorted(names, key=lambda c: (*CHANNELS, c).index(c)))
-    mix = None if mix is None else bool(mix)
     built = build(model, 1, 1, values["hidden"], values["dropout"], names, mix)
     architecture = built.architecture
     return [
@@ -112,7 +122,7 @@ def cell(
             model,
             protocol,
             split,
-            seed,
+            int(seed),
             **values,
             channels="+".join(architecture.channels),
             mix=architecture.mix,
@@ -125,30 +135,59 @@ def optimum(dataset: str, model: str, protocol: str, given: Mapping[str, float |
     """The given hyperparameters, completed by the paper's optimum for the cell."""
     values = {name: value for name, value in given.items() if value is not None}
     missing = [name for name in HYPERPARAMETERS if name not in values]
+    for name, value in values.items():
+        _check(name, value)
     if set(missing) <= {"hidden"}:
         values.setdefault("hidden", 64)  # the one width the paper's tables have
     elif dataset == "synthetic":
         values = SYNTHETIC | values
+    elif dataset not in PAPER_DATASETS:
+        missing = [name for name in missing if name != "hidden"]
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
+        raise UsageError(
+            f"the paper publishes nothing for {dataset}: give {' and '.join(missing)} as well"
+            f" ({options})"
+        )
     else:
         published = paper.hyperparameters(model, dataset, protocol)
         values = {name: getattr(published, name) for name in HYPERPARAMETERS} | values
-    values["hidden"] = int(values["hidden"])
-    if not values["lr"] > 0 or not values["weight_decay"] >= 0 or values["hidden"] < 1:
-        raise UsageError(
-            f"lr={values['lr']}, weight_decay={values['weight_decay']},"
-            f" hidden={values['hidden']}: a positive, a non-negative and a positive"
-            " number are needed"
-        )
     return {
-        name: float(value) if name != "hidden" else value
-        for name, value in sorted(values.items(), key=lambda v: HYPERPARAMETERS.index(v[0]))
+        name: int(values[name]) if name == "hidden" else float(values[name])
+        for name in HYPERPARAMETERS
     }
+
+
+def _check(name: str, value: object) -> None:
+    """Raise `UsageError` unless a hyperparameter is a number in its range."""
+    if name == "hidden":
+        return _check_whole(name, value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name}={value!r}: a number is needed")
+    least, most, needed = {
+        "lr": (0, math.inf, "a positive number"),
+        "weight_decay": (0, math.inf, "a number from 0 up"),
+        "dropout": (0, 1, "a number from 0 to below 1"),
+    }[name]
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not least <= number < most or (name == "lr" and number == 0):
+        raise UsageError(f"{name}={number!r}: {needed} is needed")
+
+
+def _check_whole(name: str, value: object) -> None:
+    check_whole(name, value, 1)
+    if value > MOST[name]:
+        raise UsageError(f"{name}={value}: at most {MOST[name]:,} are possible")
 
 
 def _number_of_splits(dataset: str, protocol: str, splits: int | None) -> int:
     most = None if uses_random_splits(dataset, protocol) else num_fixed_splits(dataset)
+    if most == 0:
+        raise UsageError(f"{dataset} has no fixed splits: protocol 'random' draws some")
     splits = splits if splits is not None else most or 10
-    if splits < 1 or (most is not None and splits > most):
-        there = "1 or more are needed" if most is None else f"{dataset} has {most} of them"
-        raise UsageError(f"{splits} {protocol} splits: {there}")
-    return splits
+    _check_whole("splits", splits)
+    if most is not None and splits > most:
+        raise UsageError(f"{splits} {protocol} splits: {dataset} has {most} of them")
+    return int(splits)

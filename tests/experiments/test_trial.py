@@ -1,5 +1,6 @@
 """A cell's trials: the paper's optimum where nothing is given, and what is refused."""
 
+import numpy as np
 import pytest
 
 from acm.errors import UsageError
@@ -46,17 +47,49 @@ def test_channels_and_mixing():
         (("cornel", "GCN"), "did you mean cornell"),
         (("cornell", "GNC"), "did you mean GCN"),
         (("cornell", "GCN", "randon"), "random, fixed"),
-        (("cornell", "GCN", "random", 0), "1 or more"),
+        (("cornell", "GCN", "random", 0), "splits=0: a whole number from 1 up"),
         (("cornell", "ACM-GCN", "fixed", 11), "cornell has 10"),
         (("deezer-europe", "ACM-GCN", "random", 6), "deezer-europe has 5"),
-        (("cornell", "GCN", "random", 1, -1), "seed is -1"),
+        (("cornell", "GCN", "random", 1, -1), "seed=-1: a whole number from 0 up"),
         (("cornell", "GCN", "random", 1, 0, {"leraning_rate": 1}), "unknown hyperparameter"),
-        (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "positive"),
-        (("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}), "positive"),
-        (("cornell", "GCN", "random", 1, 0, {"hidden": 0}), "positive"),
-        (("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}), "dropout is 1"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "lr=0.0: a positive"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}), "lr=nan: a positive"),
+        (("cornell", "GCN", "random", 1, 0, {"hidden": 0}), "hidden=0: a whole number from 1 up"),
+        (
+            ("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}),
+            "dropout=1.0: a number from 0 to below 1",
+        ),
         (("cornell", "MLP-2"), "publishes no hyperparameters of MLP-2"),
         (("cornell", "GCN", "random", 1, 0, {}, "low+mid"), "low, high, identity"),
+        (("cornell", "GCN", "random", 1, 0, {}, ""), "low, high, identity"),
+        (("cornell", "GCN", "random", 1, 0, {}, ["low"]), "names joined by"),
+        (("cornell", "GCN", "random", 1, 0, {}, "low", "no"), "mix='no': True, False or None"),
+        (("cornell", "GCN", "random", 1, 0, 0.01), "hyperparameters=0.01: values by name"),
+        (("cornell", "GCN", "random", 1, True), "seed=True: a whole number"),
+        (("cornell", "GCN", "random", 1, 0.5), "seed=0.5: a whole number"),
+        (("cornell", "GCN", "random", True), "splits=True: a whole number"),
+        (("cornell", "GCN", "random", "2"), "splits='2': a whole number"),
+        (("cornell", "GCN", "random", 10**9), "at most 10,000"),
+        (("synthetic", "GCN", "fixed"), "synthetic has no fixed splits"),
+        (("cornell", "GCN", "random", 1, 0, {"hidden": 64.7}), "hidden=64.7: a whole number"),
+        (("cornell", "GCN", "random", 1, 0, {"hidden": True}), "hidden=True: a whole number"),
+        (("cornell", "GCN", "random", 1, 0, {"hidden": 10**11}), "at most 1,000,000"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": "x"}), "lr='x': a number"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": True}), "lr=True: a number"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": float("inf")}), "lr=inf: a positive"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": 10**400}), "lr=inf: a positive"),
+        (
+            ("cornell", "GCN", "random", 1, 0, {"weight_decay": [1]}),
+            r"weight_decay=\[1\]: a number",
+        ),
+        (("cornell", "GCN", "random", 1, 0, {"weight_decay": -1}), "weight_decay=-1.0: a number"),
+        (("cornell", "GCN", "random", 1, 0, {"dropout": float("nan")}), "dropout=nan: a number"),
+        (
+            ("chameleon_filtered", "GCN", "random", 1, 0, {"lr": 0.01}),
+            r"nothing for chameleon_filtered: .* weight_decay and dropout .*"
+            r"\(--weight-decay, --dropout\)",
+        ),
+        (("tolokers", "GCN"), r"\(--lr, --weight-decay, --dropout\)"),
     ],
 )
 def test_bad_input_is_said_in_one_line(arguments, words):
@@ -68,3 +101,10 @@ def test_bad_input_is_said_in_one_line(arguments, words):
 def test_a_model_without_a_published_optimum_runs_when_all_is_given():
     values = {"lr": 0.1, "weight_decay": 0.0, "dropout": 0.0}
     assert cell("cornell", "MLP-2", hyperparameters=values)[0].hidden == 64
+
+
+def test_numbers_of_any_library_make_one_trial():
+    plain = cell("cornell", "GCN", "random", 2, 1, {"lr": 1, "hidden": 32})
+    numpy = {"lr": np.float64(1), "hidden": np.int64(32)}
+    other = cell("cornell", "GCN", "random", np.int64(2), np.int64(1), numpy)
+    assert other == plain and repr(other) == repr(plain)
