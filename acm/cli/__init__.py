@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -37,16 +40,49 @@ Bad input is answered by one line and exit code 2.""",
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 (checks failed), 2 (bad input), 130."""
-    args = build_parser().parse_args(arguments)
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that knows no `±` shows `?` instead.
+        sys.stdout.reconfigure(errors="replace")
     try:
-        return args.run(args) or 0
+        try:
+            args = build_parser().parse_args(arguments)
+            return args.run(args) or 0
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here a fault of the output can still be said
     except UsageError as error:
         print(f"acm: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("acm: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        if arguments is None:  # what is left is to end, which a second Ctrl-C must not disturb
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        print(f"acm: {stop or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`acm data list | head`): nothing is wrong.
-        sys.stderr.close()
+        _discard_output()
         return 0
+    except (OSError, MemoryError, RuntimeError) as error:
+        if isinstance(error, OSError) and error.filename is None:
+            fault = f"cannot write the output: {error.strerror or error}"
+            _discard_output()
+        elif isinstance(error, OSError):
+            fault = str(error)
+        elif _is_memory(error):
+            fault = "there is not enough memory for this: a smaller --hidden may do"
+        else:
+            raise
+        print(f"acm: {fault}", file=sys.stderr)
+        return 2
+
+
+def _is_memory(error: Exception) -> bool:
+    """Whether memory ran out; PyTorch says so in words."""
+    words = ("allocate memory", "enough memory", "out of memory")
+    return isinstance(error, MemoryError) or any(w in str(error).lower() for w in words)
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from writing, at its end, what could not be written."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

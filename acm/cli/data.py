@@ -73,6 +73,8 @@ def _verify(args) -> int:
     print(
         "every file is as the registry has it"
         if not bad
+        else "1 file is not sound: `acm data fetch` gets it"
+        if bad == 1
         else f"{bad} files are not sound: `acm data fetch` gets them"
     )
     return int(bad > 0)

@@ -59,7 +59,8 @@ def _run(args) -> None:
                           "conventions": conventions, "metrics": rows}, indent=1,
                          ensure_ascii=False))
         return
-    print(f"{args.graph}: {nodes:,} nodes, {classes} classes, {args.direction}")
+    print(f"{args.graph}: {nodes:,} node{'s' * (nodes != 1)}, {classes}"
+          f" class{'es' * (classes != 1)}, {args.direction}")
     width = max(map(len, rows))
     for name, facts in rows.items():
         value = float("nan") if facts["value"] is None else facts["value"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import os
 
 
 def add_parser(subparsers) -> None:
@@ -90,8 +90,11 @@ def run(args) -> int:
     from acm.experiments import run as run_trials
     from acm.report import compare
 
-    if args.threads < 1:
-        raise UsageError(f"--threads is {args.threads}: 1 or more are needed")
+    cores = os.cpu_count() or 1
+    if not 1 <= args.threads <= cores:
+        raise UsageError(f"--threads is {args.threads}: from 1 to {cores}, the cores there are")
+    if args.device.split(":")[0] not in ("cpu", "cuda"):
+        raise UsageError(f"--device is {args.device!r}: cpu or cuda is needed")
     torch.set_num_threads(args.threads)
     given = {name: getattr(args, name) for name in ("lr", "weight_decay", "dropout", "hidden")}
     trials = cell(
@@ -105,6 +108,8 @@ def run(args) -> int:
         args.mix,
     )
     store = Store(args.store)
+    if len(store.find(trials)) < len(trials):
+        store.check()
     first = trials[0]
     print(
         f"{first.model} on {first.dataset}: lr {first.lr:g}, weight decay"
@@ -115,12 +120,10 @@ def run(args) -> int:
         records = run_trials(trials, store, args.device, progress=not args.quiet)
     except KeyboardInterrupt:
         kept = len(store.find(trials))
-        print(
-            f"acm: interrupted: {kept} of {len(trials)} trials are in {args.store}; the same"
-            " command goes on from there",
-            file=sys.stderr,
-        )
-        return 130
+        raise KeyboardInterrupt(
+            f"interrupted: {kept} of {len(trials)} trials are in {args.store}; the same"
+            " command goes on from there"
+        ) from None
     for record in records:
         print(
             f"split {record.split:2}: test {100 * record.test_accuracy:6.2f} %,"

@@ -7,11 +7,15 @@ import sys
 import time
 
 import pytest
+import torch
 
+from acm import experiments
 from acm.cli import main
+from acm.data.files import raw_files
 from acm.data.names import DATASETS
 from acm.nn import MODELS
 
+GCN = ["run", "--dataset", "synthetic", "--model", "GCN"]
 QUICK = ["--lr", "0.05", "--weight-decay", "1e-3", "--dropout", "0.3", "--hidden", "16", "--quiet"]
 
 
@@ -48,15 +52,13 @@ def test_help_teaches():
 
 
 def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
-    done = acm(
-        "run", "--dataset", "synthetic", "--model", "gcn", "--splits", "2", *QUICK, cwd=tmp_path
-    )
+    done = acm(*GCN, "--splits", "2", *QUICK, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout.count("split ") == 2
     assert done.stdout.splitlines()[-1].startswith("GCN on synthetic: ")
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == 3
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "--dataset", "synthetic", "--model", "GCN", "--splits", "2", *QUICK]) == 0
+    assert main([*GCN, "--model", "gcn", "--splits", "2", *QUICK]) == 0
     assert capsys.readouterr().out == done.stdout  # from the store, to the second
 
 
@@ -65,15 +67,19 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
     [
         (["run", "--dataset", "synthetic", "--model", "nonsense"], list(MODELS)),
         (["run", "--dataset", "nonsense", "--model", "GCN"], list(DATASETS)),
+        ([*GCN, "--protocol", "mixed"], ["random, fixed"]),
+        ([*GCN, "--threads", "0"], ["--threads is 0"]),
+        ([*GCN, "--threads", "999999"], ["--threads is 999999", "cores"]),
+        ([*GCN, "--lr", "-1"], ["lr=-1.0"]),
+        ([*GCN, "--hidden", "99999999999"], ["at most 1,000,000"]),
+        ([*GCN, "--splits", "99999999999"], ["at most 10,000"]),
+        ([*GCN, "--channels", ""], ["low, high, identity"]),
+        ([*GCN, "--device", "cuda:77"], ["not at hand"]),
+        ([*GCN, "--device", "meta"], ["cpu or cuda"]),
+        ([*GCN, "--store", "."], ["is no file"]),
         (
-            ["run", "--dataset", "synthetic", "--model", "GCN", "--protocol", "mixed"],
-            ["random, fixed"],
-        ),
-        (["run", "--dataset", "synthetic", "--model", "GCN", "--threads", "0"], ["--threads is 0"]),
-        (["run", "--dataset", "synthetic", "--model", "GCN", "--lr", "-1"], ["lr=-1.0"]),
-        (
-            ["run", "--dataset", "synthetic", "--model", "GCN", "--device", "cuda:77"],
-            ["not at hand"],
+            ["run", "--dataset", "chameleon_filtered", "--model", "GCN", "--lr", "0.01"],
+            ["the paper publishes nothing for chameleon_filtered", "--weight-decay, --dropout"],
         ),
         (["data", "fetch", "nonsense"], ["cornell"]),
         (["data", "verify", "nonsense"], ["cornell"]),
@@ -108,59 +114,97 @@ def test_wrong_options_are_exit_code_2(arguments, capsys):
     assert stop.value.code == 2
 
 
-def test_a_store_in_an_impossible_place_is_one_line(tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert (
-        main(
-            [
-                "run",
-                "--dataset",
-                "synthetic",
-                "--model",
-                "GCN",
-                "--splits",
-                "1",
-                *QUICK,
-                "--store",
-                str(tmp_path / "file" / "runs.csv"),
-            ]
+@pytest.mark.parametrize("place", ["file/runs.csv", "file"])
+def test_an_impossible_store_is_noticed_before_anything_is_trained(
+    place, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "file").write_text("no store\n")
+    monkeypatch.setattr(experiments, "run", None)  # a call would fail
+    assert main([*GCN, "--splits", "1", *QUICK, "--store", str(tmp_path / place)]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1 and said.out == ""
+
+
+def test_too_little_memory_is_one_line(tmp_path, monkeypatch, capsys):
+    def run(*_, **__):
+        torch.empty(2**60)
+
+    monkeypatch.setattr(experiments, "run", run)
+    assert main([*GCN, "--store", str(tmp_path / "runs.csv")]) == 2
+    assert capsys.readouterr().err.startswith("acm: there is not enough memory")
+
+
+def test_other_faults_of_ours_are_not_hidden(tmp_path, monkeypatch):
+    def run(*_, **__):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(experiments, "run", run)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main([*GCN, "--store", str(tmp_path / "runs.csv")])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_cannot_be_written_is_one_line(unbuffered):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "acm", "data", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
-        == 2
-    )
-    assert capsys.readouterr().err.count("\n") == 1
+    assert done.returncode == 2
+    assert done.stderr == "acm: cannot write the output: No space left on device\n"
 
 
-def test_ctrl_c_loses_the_trial_in_flight_only(tmp_path):
+def test_an_output_without_accents_gets_question_marks():
+    done = acm("metrics", "synthetic", env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    spoken = subprocess.run(
+        [sys.executable, "-m", "acm", "metrics", "synthetic"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    ).stdout.decode()
+    assert "S_agg(S(Â,X))" in spoken
+    assert done.stdout == spoken.encode("ascii", "replace").decode()
+
+
+def start_many(folder):
+    """A run of many trials, and its store once there are two in it."""
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "acm",
-            "run",
-            "--dataset",
-            "synthetic",
-            "--model",
-            "GCN",
-            "--splits",
-            "200",
-            *QUICK,
-        ],
-        cwd=tmp_path,
+        [sys.executable, "-m", "acm", *GCN, "--splits", "200", *QUICK],
+        cwd=folder,
         stderr=subprocess.PIPE,
         # A suite started in the background has SIGINT ignored, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         text=True,
     )
-    store = tmp_path / "runs.csv"
+    store = folder / "runs.csv"
     while not store.exists() or store.read_text().count("\n") < 2:
         assert process.poll() is None
         time.sleep(0.02)
+    return process, store
+
+
+def test_ctrl_c_loses_the_trial_in_flight_only(tmp_path):
+    process, store = start_many(tmp_path)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
     kept = store.read_text().count("\n") - 1
     assert f"interrupted: {kept} of 200 trials are in runs.csv" in said
     assert said.count("\n") == 1
+
+
+def test_an_impatient_ctrl_c_is_no_traceback(tmp_path):
+    process, _ = start_many(tmp_path)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert said.count("\n") == 1 and said.startswith("acm: interrupted")
 
 
 @pytest.mark.data
@@ -179,3 +223,17 @@ def test_data_verify_says_what_is_missing(tmp_path):
     )
     assert done.returncode == 1
     assert done.stdout.startswith("missing  texas  ")
+
+
+def test_one_damaged_file_is_not_many(tmp_path, monkeypatch, capsys):
+    (file, *others) = raw_files("tolokers")
+    assert not others
+    place = tmp_path / file.path
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"x")
+    monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path))
+    monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "cache"))
+    assert main(["data", "verify", "tolokers"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("damaged  tolokers  ")
+    assert said[1] == "1 file is not sound: `acm data fetch` gets it"
