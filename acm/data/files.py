@@ -1,8 +1,8 @@
 """Raw files: where each lies, how it is had, and whether it is the right one.
 
 `ACM_DATA_MIRROR` (a folder or an http(s) address) replaces the public base address,
-`ACM_DATA_CACHE` the cache folder, `ACM_DATA_TIMEOUT` the seconds without any data after which a
-server counts as stalled.
+`ACM_DATA_CACHE` the cache folder, `ACM_DATA_TIMEOUT` the seconds without any data, or with less
+than a kilobyte each, after which a server counts as stalled.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from acm.data.names import DATASETS, dataset, read_table
 from acm.errors import UsageError
 
 PUBLIC_BASE = "https://raw.githubusercontent.com"
+LEAST_RATE = 1024  # bytes a second; the slowest of modems had more
 PARSER_VERSION = 1  # raised with every change of what a parser returns: old parsed graphs are left
 
 
@@ -60,20 +62,27 @@ def raw_files(name: str, splits: bool = True) -> list[RawFile]:
 def cache_folder() -> Path:
     """The folder of downloads and parsed graphs: `ACM_DATA_CACHE`, or the user's cache folder."""
     if folder := os.environ.get("ACM_DATA_CACHE"):
-        return Path(folder).expanduser()
+        return _expanded("ACM_DATA_CACHE", folder)
     import pooch
 
     return Path(pooch.os_cache("acm"))
 
 
+def _expanded(variable: str, folder: str) -> Path:
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError as error:  # `~somebody` without a home
+        raise UsageError(f"{variable} is {folder!r}: {error}") from error
+
+
 def mirror_folder() -> Path | None:
     """The folder that `ACM_DATA_MIRROR` names, or None where it is an address or not set."""
     mirror = os.environ.get("ACM_DATA_MIRROR", "")
-    if not mirror or mirror.startswith(("http://", "https://")):
+    if not mirror or mirror.lower().startswith(("http://", "https://")):
         return None
     if "://" in mirror:
         raise UsageError(f"ACM_DATA_MIRROR is {mirror!r}: it takes a folder or an http(s) address")
-    folder = Path(mirror).expanduser()
+    folder = _expanded("ACM_DATA_MIRROR", mirror)
     if not folder.is_dir():
         raise UsageError(f"ACM_DATA_MIRROR is {mirror!r}: there is no such folder")
     return folder
@@ -88,13 +97,15 @@ def address(file: RawFile) -> str:
 
 def timeout() -> float:
     """Seconds without any data after which a server counts as stalled."""
-    text = os.environ.get("ACM_DATA_TIMEOUT", "20")
+    text = os.environ.get("ACM_DATA_TIMEOUT") or "20"
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise UsageError(f"ACM_DATA_TIMEOUT is {text!r}: it takes a number of seconds above 0")
+    if not 0 < seconds <= 86_400:
+        raise UsageError(
+            f"ACM_DATA_TIMEOUT is {text!r}: it takes a number of seconds above 0, a day at most"
+        )
     return seconds
 
 
@@ -130,7 +141,9 @@ def _fault(status: FileStatus) -> str:
         head = stream.read(512).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "it is a web page, not the data"
-    if status.found_size != file.size:
+    if status.found_size > file.size:  # a download is not read further than that
+        return f"it has more than {file.size} bytes"
+    if status.found_size < file.size:
         return f"it has {status.found_size} bytes instead of {file.size}"
     return f"its sha256 is {status.found_sha256[:12]}… instead of {file.sha256[:12]}…"
 
@@ -140,16 +153,20 @@ def _download(file: RawFile) -> Path:
     import pooch
     import requests
     from tqdm import tqdm
+    from urllib3.exceptions import HTTPError
 
     url, target, seconds = address(file), cached(file), timeout()
     pooch.get_logger().setLevel("WARNING")  # the bar says it, and without this machine's paths
 
-    class Downloader(pooch.HTTPDownloader):
-        def __call__(self, url, output_file, pooch, check_only=False):
-            super().__call__(url, output_file, pooch, check_only)
-            status = _inspect(file, Path(output_file))
-            if status.state != "ok":  # before pooch's own check: to say what came instead
-                raise UsageError(f"{url} is not the file expected: {_fault(status)}")
+    def downloader(url: str, output: str, _: object) -> None:
+        with open(output, "wb") as place:
+            for chunk in _chunks(url, file.size, seconds):
+                place.write(chunk)
+                if bar is not False:
+                    bar.update(len(chunk))
+        status = _inspect(file, Path(output))
+        if status.state != "ok":  # before pooch's own check: to say what came instead
+            raise UsageError(f"{url} is not the file expected: {_fault(status)}")
 
     bar = False
     if sys.stderr.isatty():  # TQDM_DISABLE silences it there, too
@@ -162,11 +179,11 @@ def _download(file: RawFile) -> Path:
             known_hash=f"sha256:{file.sha256}",
             fname=target.name,
             path=target.parent,
-            downloader=Downloader(progressbar=bar, chunk_size=2**16, timeout=seconds),
+            downloader=downloader,
         )
     except UsageError:
         raise
-    except requests.RequestException as error:
+    except (requests.RequestException, HTTPError) as error:
         raise UsageError(f"{file.dataset}: {url} {_network_fault(error, seconds)}") from error
     except OSError as error:
         raise UsageError(
@@ -179,15 +196,41 @@ def _download(file: RawFile) -> Path:
     return target
 
 
+def _chunks(url: str, size: int, seconds: float) -> Iterator[bytes]:
+    """What a server sends, as it comes, but no more than one chunk beyond `size` bytes.
+
+    Each `seconds` have to bring a kilobyte a second, or it counts as stalled: a drip keeps any
+    timeout of silence from ending.
+    """
+    import requests
+
+    with requests.get(url, stream=True, timeout=seconds) as answer:
+        answer.raise_for_status()
+        # Up to so many bytes, but at once what there is (urllib3 1 waits for all of them).
+        read = getattr(answer.raw, "read1", answer.raw.read)
+        received, before, start = 0, 0, time.monotonic()
+        while received <= size and (chunk := read(2**16, decode_content=True)):
+            received += len(chunk)
+            yield chunk
+            if time.monotonic() - start >= seconds:
+                if received - before < LEAST_RATE * seconds and received < size:
+                    raise UsageError(
+                        f"{url} sent {received - before} bytes in {seconds:g} s, which is too slow:"
+                        " try again, or raise ACM_DATA_TIMEOUT"
+                    )
+                before, start = received, time.monotonic()
+
+
 def _network_fault(error: Exception, seconds: float) -> str:
     """What a failed request says about the server, in words."""
     from requests.exceptions import ChunkedEncodingError
+    from urllib3.exceptions import ProtocolError
 
     if (response := getattr(error, "response", None)) is not None:
         return f"answered {response.status_code} {response.reason}"
     if "timed out" in str(error):
         return f"sent no data for {seconds:g} s: try again, or raise ACM_DATA_TIMEOUT"
-    if isinstance(error, ChunkedEncodingError):
+    if isinstance(error, ChunkedEncodingError | ProtocolError):
         return "broke off before the end of the file: try again"
     return f"cannot be reached ({type(error).__name__}): is there a network, or a mirror?"
 

@@ -39,21 +39,28 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     Raises:
         UsageError: the labels or shares make no sense, or a part would be empty.
     """
-    y = torch.as_tensor(y).cpu().numpy()
+    try:
+        y = torch.as_tensor(y).cpu().numpy()
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise UsageError("random_split takes labels [N], whole numbers from 0") from error
     if y.ndim != 1 or not len(y) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
         raise UsageError("random_split takes labels [N], whole numbers from 0")
     if not (train > 0 and val > 0 and train + val < 1):
         raise UsageError(f"shares train={train}, val={val}: both above 0, their sum below 1")
     check_whole("seed", seed, 0)
     rng = np.random.default_rng(seed)
-    quota = round(train * len(y) / (int(y.max()) + 1))
-    classes = [rng.permutation(np.flatnonzero(y == c)) for c in range(int(y.max()) + 1)]
+    num_classes = int(y.max()) + 1
+    quota = round(train * len(y) / num_classes)
+    classes = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
     rest = rng.permutation(np.concatenate([nodes[quota:] for nodes in classes]))
     cut = round(val * len(y))
     parts = (np.concatenate([nodes[:quota] for nodes in classes]), rest[:cut], rest[cut:])
     for part, nodes in zip(Split._fields, parts, strict=True):
         if not len(nodes):
-            raise UsageError(f"no node is left for {part}: {len(y)} nodes are too few for this")
+            raise UsageError(
+                f"no node is left for {part}: {len(y):,} nodes of {num_classes:,} classes are too"
+                " few for this"
+            )
     return Split(*(_mask(nodes, len(y)) for nodes in parts))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import http.server
 import socket
 import struct
@@ -27,6 +29,7 @@ class MirrorServer(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
     fault: str | None = None
+    sent = 0  # bytes of endless answers
 
     def __init__(self, content: Callable[[str], bytes]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -59,8 +62,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif fault == "html":
             body = HTML
         self.send_response(200)
+        if fault == "endless":
+            self.end_headers()
+            return self._send(body * 10)
+        if fault == "zipped":
+            body = gzip.compress(body)
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if fault == "drip":
+            return self._send(body[:10], pause=0.05)
         if fault in ("truncated", "stalled", "reset"):
             self.wfile.write(body[:half])
             self.wfile.flush()
@@ -76,6 +87,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return None
 
     do_HEAD = do_GET
+
+    def _send(self, body: bytes, pause: float = 0) -> None:
+        """Send it again and again until the other side has enough."""
+        with contextlib.suppress(OSError):
+            while not self.server.released.wait(pause):
+                self.wfile.write(body)
+                self.server.sent += len(body)
 
     def log_message(self, *_: object) -> None:
         pass

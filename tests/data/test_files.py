@@ -69,6 +69,8 @@ def test_a_good_download_is_kept_and_not_repeated(cache, serve) -> None:
         ("stalled", "sent no data for 0.3 s"),
         ("silent", "sent no data for 0.3 s"),
         ("reset", "broke off before the end"),
+        ("drip", "bytes in 0.3 s, which is too slow"),
+        ("endless", "it has more than 102400 bytes"),
     ],
 )
 def test_each_fault_is_one_error_and_the_next_try_works(
@@ -86,6 +88,38 @@ def test_each_fault_is_one_error_and_the_next_try_works(
     server.fault = None
     monkeypatch.setenv("ACM_DATA_TIMEOUT", "20")
     assert locate(FILE).read_bytes() == CONTENT
+
+
+def test_an_endless_answer_is_not_read_to_its_end(cache, serve) -> None:
+    server = serve(lambda path: CONTENT)
+    server.fault = "endless"
+    with pytest.raises(UsageError, match="more than 102400 bytes"):
+        locate(FILE)
+    # What was sent before the reader left, less what lies in the buffers between the two.
+    assert server.sent < 500 * len(CONTENT)
+
+
+def test_a_compressed_answer_is_the_file(cache, serve) -> None:
+    server = serve(lambda path: CONTENT)
+    server.fault = "zipped"
+    assert locate(FILE).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("value", ["", "30"])
+def test_capitals_in_an_address_and_an_empty_timeout(value, cache, serve, monkeypatch) -> None:
+    server = serve(lambda path: CONTENT)
+    monkeypatch.setenv("ACM_DATA_MIRROR", server.url.replace("http", "HTTP"))
+    monkeypatch.setenv("ACM_DATA_TIMEOUT", value)
+    assert locate(FILE).read_bytes() == CONTENT
+    assert source_problem() is None
+
+
+@pytest.mark.parametrize("variable", ["ACM_DATA_MIRROR", "ACM_DATA_CACHE"])
+def test_a_home_that_nobody_has(variable, cache, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path))
+    monkeypatch.setenv(variable, "~no-such-user/data")
+    with pytest.raises(UsageError, match=f"{variable} is '~no-such-user/data'"):
+        locate(FILE)
 
 
 def test_no_server_at_all(cache, serve, monkeypatch) -> None:
@@ -139,7 +173,7 @@ def test_a_full_disk(cache, serve) -> None:
     assert locate(FILE).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "soon"])
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e300", "soon", " "])
 def test_timeout_is_checked(value, cache, serve, monkeypatch) -> None:
     serve(lambda path: CONTENT)
     monkeypatch.setenv("ACM_DATA_TIMEOUT", value)

@@ -180,6 +180,10 @@ def test_seeds_give_different_splits_and_no_node_is_favoured() -> None:
         (dict(y=torch.arange(20) % 2, seed=0, val=0.0), "shares"),
         (dict(y=torch.arange(20) % 2, seed=0, train=float("nan")), "shares"),
         (dict(y=torch.arange(3), seed=0), "no node is left for val"),
+        (dict(y=torch.tensor([0, 10**9] * 10), seed=0), "20 nodes of 1,000,000,001 classes"),
+        (dict(y=[[0], [1, 2]], seed=0), "labels"),
+        (dict(y=["a", "b"], seed=0), "labels"),
+        (dict(y=None, seed=0), "labels"),
     ],
 )
 def test_what_random_split_refuses(arguments, says) -> None:
