@@ -5,6 +5,7 @@ from importlib import import_module
 _HOME = {
     "Comparison": "comparison",
     "agreement": "comparison",
+    "channel_sentence": "channels",
     "compare": "comparison",
     "compare_cells": "comparison",
     "environment": "machine",

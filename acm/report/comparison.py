@@ -35,6 +35,11 @@ class Comparison:
     std: float
 
     @property
+    def ours(self) -> str:
+        """Our mean, and its standard deviation where there is one, as the paper prints them."""
+        return f"{self.mean:.2f}" + ("" if math.isnan(self.std) else f" ± {self.std:.2f}")
+
+    @property
     def delta(self) -> float:
         """Ours less the paper's mean, in points; NaN without a published one."""
         there = self.published is not None and self.published.mean is not None
@@ -64,9 +69,8 @@ class Comparison:
         """The comparison in words."""
         first = self.records[0]
         n = len(self.records)
-        spread = "" if n == 1 else f" ± {self.std:.2f}"
         ours = (
-            f"{first.model} on {first.dataset}: {self.mean:.2f}{spread} % over {n}"
+            f"{first.model} on {first.dataset}: {self.ours} % over {n}"
             f" {first.protocol} split{'s' if n > 1 else ''}"
         )
         if math.isnan(self.delta):
@@ -79,7 +83,7 @@ class Comparison:
             return f"{theirs}; without a spread on both sides there is no verdict."
         ratio = abs(self.delta) / self.standard_error if self.standard_error else math.inf
         return (
-            f"{theirs} or {ratio:.1f} standard errors ({self.standard_error:.2f}): {self.verdict}."
+            f"{theirs} or {ratio:.2f} standard errors ({self.standard_error:.2f}): {self.verdict}."
         )
 
 
@@ -91,7 +95,7 @@ class Pooled:
         below, cells: How many of the cells lie below the paper's.
         delta: The mean difference, in points.
         standard_error: Its standard error, the cells taken as independent.
-        p_value: Two-sided, of the sign test: that signs are a fair coin's.
+        p_value: Two-sided, of the sign test: that signs are a fair coin's, the cells independent.
     """
 
     below: int
@@ -103,10 +107,10 @@ class Pooled:
     def sentence(self) -> str:
         """The finding in words."""
         return (
-            f"{self.below} of {self.cells} means of ours lie below the paper's; were either"
-            f" side as likely, so lopsided an outcome would have probability"
-            f" {self.p_value:.3f}. The mean difference is {self.delta:+.2f} points, with a"
-            f" standard error of {self.standard_error:.2f}."
+            f"{self.below} of {self.cells} means of ours lie below the paper's; were the cells"
+            f" independent and either side as likely, so lopsided an outcome would have"
+            f" probability {self.p_value:.3f}. The mean difference is {self.delta:+.2f} points,"
+            f" with a standard error of {self.standard_error:.2f}."
         )
 
 

@@ -44,8 +44,8 @@ class Estimate:
 
     @property
     def std(self) -> float:
-        """Standard deviation of a sample."""
-        return statistics.stdev(self.values)
+        """Standard deviation of a sample; NaN of a single draw."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else math.nan
 
     @property
     def standard_errors(self) -> float:
@@ -53,7 +53,8 @@ class Estimate:
 
         The spread of both is taken to be the larger one: ten draws know it only roughly.
         """
-        spread = max(self.std, self.published.std)
+        known = not math.isnan(self.std)
+        spread = max(self.std, self.published.std) if known else self.published.std
         return (self.mean - self.published.mean) / (spread * math.sqrt(1 / len(self.values) + 0.1))
 
 
@@ -99,7 +100,7 @@ def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
                 "graph": e.published.dataset,
                 "statistic": e.published.name,
                 "paper": e.published.text,
-                "ours": f"{e.mean:.4f} ± {e.std:.4f}",
+                "ours": f"{e.mean:.4f}" + ("" if math.isnan(e.std) else f" ± {e.std:.4f}"),
                 "standard errors": e.standard_errors,
             }
             for name in names

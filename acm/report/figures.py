@@ -97,7 +97,13 @@ def plot_channel_weights(
 
 
 def plot_splits(comparisons: Sequence[Comparison]) -> Figure:
-    """The test accuracy of every split, beside the paper's mean and standard deviation."""
+    """The test accuracy of every split, beside the paper's mean and standard deviation.
+
+    Raises:
+        UsageError: If there is no cell.
+    """
+    if not comparisons:
+        raise UsageError("there is no cell to draw")
     figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
     for place, c in enumerate(comparisons):
         accuracy = [100 * r.test_accuracy for r in c.records]

@@ -8,6 +8,8 @@ import pandas as pd
 
 from acm.report.comparison import Comparison
 
+_COLUMNS = ("dataset", "model", "splits", "ours", "paper", "Δ", "SE", "Δ / SE", "verdict")
+
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """One row a cell: ours and the paper's accuracy in percent, Δ, its standard error, verdict."""
@@ -19,14 +21,14 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
                 "dataset": first.dataset,
                 "model": first.model,
                 "splits": len(c.records),
-                "ours": f"{c.mean:.2f} ± {c.std:.2f}",
+                "ours": c.ours,
                 "paper": c.published.text if c.published else "–",
                 "Δ": round(c.delta, 2),
                 "SE": round(c.standard_error, 2),
-                "Δ / SE": round(c.delta / c.standard_error, 1)
+                "Δ / SE": round(c.delta / c.standard_error, 2)
                 if c.standard_error
                 else float("nan"),
                 "verdict": c.verdict,
             }
         )
-    return pd.DataFrame(rows).set_index("dataset")
+    return pd.DataFrame(rows, columns=_COLUMNS).set_index("dataset")

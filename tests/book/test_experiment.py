@@ -1,9 +1,11 @@
 """The parametrised experiment, as a reader reruns it with Papermill from a folder of their own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 
@@ -17,6 +19,8 @@ def papermill(folder, **parameters):
     return subprocess.run(
         [sys.executable, "-m", "papermill", NOTEBOOK, "out.ipynb", "--no-progress-bar", *given],
         cwd=folder,
+        # Jupyter's kernels choose their backend where the environment has no other.
+        env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"},
         capture_output=True,
         text=True,
     )
@@ -48,6 +52,22 @@ def test_another_cell_from_another_folder(tmp_path, dataset, model, figures, wor
     assert ran.returncode == 0, ran.stderr[-2000:]
     text, images = outputs(tmp_path)
     assert words in text and len(images) == figures
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_it_runs_on_as_many_threads_as_it_is_told(threads):
+    # Up to its first experiment; whatever the environment has, one thread is the default.
+    cells = jupytext.read(NOTEBOOK.parents[2] / "notebooks" / "experiment.md").cells
+    first, second = [cell.source for cell in cells if cell.cell_type == "code"][:2]
+    given = f"threads = {threads}" if threads > 1 else ""
+    code = "\n".join([first, given, second, "print(torch.get_num_threads())"])
+    ran = subprocess.run(
+        [sys.executable, "-c", code.replace('"cornell"', '"synthetic"')],
+        env=os.environ | {"OMP_NUM_THREADS": "4"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout == f"{threads}\n", ran.stderr
 
 
 def test_an_unknown_model_is_answered_with_those_there_are(tmp_path):

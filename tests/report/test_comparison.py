@@ -77,9 +77,26 @@ def test_which_cell_of_which_table(arguments, options, mean):
         assert found.sentence().endswith("the paper has no such number.")
 
 
-def test_one_split_has_no_verdict():
+def test_one_split_has_no_verdict_and_no_spread():
     found = compare(records([0.9]))
     assert found.verdict == "not comparable" and "no verdict" in found.sentence()
+    assert found.ours == "90.00" and "90.00 % over 1 random split;" in found.sentence()
+    assert comparison_table([found]).loc["cornell", "ours"] == "90.00"
+    assert compare(records([0.9, 0.9])).ours == "90.00 ± 0.00"
+
+
+def test_a_ratio_close_to_the_limit_is_not_rounded_onto_it():
+    # No spread of ours: the standard error is 3.8 / √10 = 1.2017, and Δ 1.96 of them.
+    found = compare(records([0.9475 - 1.96 * 0.012017] * 10))
+    assert comparison_table([found])["Δ / SE"].tolist() == [-1.96]
+    assert " or 1.96 standard errors (1.20): reproduced." in found.sentence()
+
+
+def test_nothing_to_compare_is_an_empty_table_and_no_figure():
+    empty, full = comparison_table([]), comparison_table(compare_cells(records([0.5, 0.6])))
+    assert len(empty) == 0 and list(empty.columns) == list(full.columns)
+    with pytest.raises(UsageError, match="no cell to draw"):
+        plot_splits([])
 
 
 def test_records_of_several_cells_are_refused():
@@ -135,7 +152,7 @@ def test_pooled_differences_by_hand():
     squares = 4 + 3.8**2 / 10 + 1 + 2.88**2 / 10
     assert found.standard_error == pytest.approx(math.sqrt(squares) / 2)
     assert found.p_value == pytest.approx(0.5)  # two heads or two tails
-    assert "2 of 2" in found.sentence()
+    assert "2 of 2" in found.sentence() and "were the cells independent" in found.sentence()
     with pytest.raises(UsageError, match="no cell is comparable"):
         pooled(compare_cells(records([0.5, 0.6], "synthetic")))
 

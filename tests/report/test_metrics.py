@@ -1,5 +1,6 @@
 """Tables and figures of the metrics; the printed numbers themselves are in tests/metrics."""
 
+import math
 import statistics
 
 import pytest
@@ -43,6 +44,9 @@ def test_estimates_are_compared_by_the_larger_spread():
     error = 0.0299 * (1 / 4 + 1 / 10) ** 0.5
     assert estimate.std == pytest.approx(statistics.stdev(values))
     assert estimate.standard_errors == pytest.approx(0.005 / error)
+    single = Estimate(cell, (0.8646,))  # has no spread of its own
+    assert math.isnan(single.std)
+    assert single.standard_errors == pytest.approx(0.005 / (0.0299 * (1 + 1 / 10) ** 0.5))
 
 
 def test_uniform_masks():
