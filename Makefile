@@ -8,8 +8,8 @@ export PATH := $(BIN):$(PATH)
 
 # What the environment was made from. A stamp is a file named after this: a checkout that was
 # moved, another Python or an edited pyproject.toml asks for another stamp, and nothing else does.
-FROM_PYTHON := $(shell $(PYTHON) -c 'import sys, zlib; \
-	print(zlib.crc32(repr((sys.version, sys.base_prefix, "$(CURDIR)")).encode()))')
+FROM_PYTHON := $(shell $(PYTHON) -c 'import os, sys, zlib; \
+	print(zlib.crc32(repr((sys.version, sys.base_prefix, os.getcwd())).encode()))')
 FROM_PROJECT := $(shell cksum < pyproject.toml | cut -d ' ' -f 1)
 MADE := $(VENV)/made-$(FROM_PYTHON)
 INSTALLED := $(MADE)-$(FROM_PROJECT)

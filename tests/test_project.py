@@ -127,7 +127,7 @@ def checkout(tmp_path):
     """A folder with what `make` reads, and a function that runs it and says what it ran."""
     if shutil.which("make") is None:
         pytest.skip("no make")
-    folder, diary = tmp_path / "a checkout", tmp_path / "diary"
+    folder, diary = tmp_path / 'a "reader\'s" checkout', tmp_path / "diary"
     folder.mkdir()
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)

@@ -146,13 +146,17 @@ class _Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-if __name__ == "__main__":
-    # python -m tests.book.browser _build/html book/intro.html: pictures of a page, to look at
-    html, page, *rest = sys.argv[1:]
-    target = Path(rest[0] if rest else ".")
+def main(html: str, page: str, target: str = ".") -> None:
+    """Pictures of a page in the folder `target`, to look at: narrow and wide, light and dark."""
+    Path(target).mkdir(parents=True, exist_ok=True)
     with Browser(Path(html)) as browser:
         for width in (1280, 390):
             for scheme in ("light", "dark"):
                 name = f"{Path(page).stem}-{width}-{scheme}.png"
-                (target / name).write_bytes(browser.open(page, width, scheme).picture)
-                print(target / name)
+                Path(target, name).write_bytes(browser.open(page, width, scheme).picture)
+                print(Path(target, name))
+
+
+if __name__ == "__main__":
+    # python -m tests.book.browser _build/html book/intro.html pictures
+    main(*sys.argv[1:])
