@@ -18,7 +18,8 @@ def add_parser(subparsers) -> None:
 environment:
   ACM_DATA_MIRROR   a folder or http(s) address to read from instead of the public one
   ACM_DATA_CACHE    where downloads and parsed graphs are kept
-  ACM_DATA_TIMEOUT  seconds of silence after which a server counts as stalled (20)""",
+  ACM_DATA_TIMEOUT  seconds of silence, or of less than 1 kB each, after which a server counts as
+                    stalled (20)""",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for name, run, text in (

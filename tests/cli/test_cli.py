@@ -58,6 +58,7 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
     assert done.stdout.splitlines()[-1].startswith("GCN on synthetic: ")
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == 3
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(experiments.Store, "check", None)  # nothing is left to be written
     assert main([*GCN, "--model", "gcn", "--splits", "2", *QUICK]) == 0
     assert capsys.readouterr().out == done.stdout  # from the store, to the second
 
@@ -158,16 +159,13 @@ def test_an_output_that_cannot_be_written_is_one_line(unbuffered):
     assert done.stderr == "acm: cannot write the output: No space left on device\n"
 
 
-def test_an_output_without_accents_gets_question_marks():
+def test_an_output_without_accents_gets_question_marks(capsys):
     done = acm("metrics", "synthetic", env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
-    spoken = subprocess.run(
-        [sys.executable, "-m", "acm", "metrics", "synthetic"],
-        capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-    ).stdout.decode()
+    assert main(["metrics", "synthetic"]) == 0
+    spoken = capsys.readouterr().out
     assert "S_agg(S(Â,X))" in spoken
-    assert done.stdout == spoken.encode("ascii", "replace").decode()
+    assert done.stdout == spoken.replace("Â", "?")
 
 
 def start_many(folder):
