@@ -143,7 +143,7 @@ def checkout(tmp_path):
             ["make", "-s", target, f"PYTHON={python}"],
             cwd=folder, env=env, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
+        assert (ran.returncode, ran.stderr) == (0, "")
         return [" ".join(line.split()[:3]) for line in diary.read_text().splitlines()]
 
     return folder, stand_in, make
