@@ -11,6 +11,7 @@ import warnings
 import torch
 from torch import Tensor
 
+from acm import kernels
 from acm.errors import UsageError
 
 # The first CSR tensor of a process makes PyTorch say that they are "beta", which is nothing that
@@ -24,7 +25,8 @@ class SparseMatrix:
     """A sparse matrix in CSR form whose products have a gradient as cheap as themselves.
 
     PyTorch's own gradient of `csr @ dense` transposes the matrix at every backward pass, which
-    costs several products; this class sorts the transposed pattern once.
+    costs several products; this class sorts the transposed pattern once. Stored values are not to
+    be changed in place.
 
     Args:
         crow: Row pointers, `[rows + 1]`.
@@ -38,6 +40,7 @@ class SparseMatrix:
         # What follows from the pattern alone is computed when first asked for, and shared by all
         # matrices of this pattern (`with_value`).
         self._shared: dict = {}
+        self._transpose: SparseMatrix | None = None
 
     @classmethod
     def from_torch(cls, matrix: Tensor) -> SparseMatrix:
@@ -64,14 +67,17 @@ class SparseMatrix:
     @property
     def T(self) -> SparseMatrix:  # noqa: N802  (NumPy's and PyTorch's name)
         """The transpose."""
+        if self._transpose is not None:
+            return self._transpose
         if "order" not in self._shared:
             order = torch.argsort(self.col, stable=True)
             pattern = _pointers(self.col[order], self.shape[1]), self.row[order]
             self._shared["order"] = order
-            self._shared["transpose"] = SparseMatrix(
-                *pattern, self.value.detach()[order], self.shape[::-1]
-            )
-        return self._shared["transpose"].with_value(self.value[self._shared["order"]])
+            self._shared["transpose"] = SparseMatrix(*pattern, self.value[:0], self.shape[::-1])
+        transpose = self._shared["transpose"].with_value(self.value[..., self._shared["order"]])
+        if not self.value.requires_grad:
+            self._transpose = transpose
+        return transpose
 
     def with_value(self, value: Tensor) -> SparseMatrix:
         """A matrix of the same pattern with other stored values, `[nnz]`."""
@@ -87,14 +93,8 @@ class SparseMatrix:
 
     def to_torch(self) -> Tensor:
         """The same matrix as a `torch.sparse_csr` tensor."""
-        if "index" not in self._shared:
-            # MKL multiplies with 32-bit indices: converting them anew at every product costs as
-            # much as a product of a small graph.
-            fits = max(self.col.numel(), *self.shape) < 2**31
-            kind = torch.int32 if fits else torch.int64
-            self._shared["index"] = self.crow.to(kind), self.col.to(kind)
         return torch.sparse_csr_tensor(
-            *self._shared["index"], self.value, self.shape, check_invariants=False
+            *self._index(), self.value, self.shape, check_invariants=False
         )
 
     def to_dense(self) -> Tensor:
@@ -103,33 +103,90 @@ class SparseMatrix:
         return dense.index_put((self.row, self.col), self.value)
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        """The product with a dense `[columns, F]` matrix."""
-        if x.dim() != 2 or x.size(0) != self.shape[1]:
+        """The product with a dense `[columns, F]` matrix, or with a batch `[B, columns, F]`."""
+        if x.dim() not in (2, 3) or x.size(-2) != self.shape[1]:
             raise UsageError(
                 f"a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
                 f" a tensor of shape {list(x.shape)}: give [{self.shape[1]}, F]"
             )
         return _Product.apply(self.value, x, self)
 
+    def times(self, x: Tensor, out: Tensor | None = None) -> Tensor:
+        """The product without a gradient, with one more dimension where there are many trials.
+
+        Args:
+            x: `[columns, F]`, or `[B, columns, F]` for a batch.
+            out: Where the product is to be added.
+        """
+        value = self.value.detach()
+        if kernels.fit(value, x):
+            return kernels.sparse_product(*self._index(), value, x, out)
+        product = self._times(value, x)
+        return product if out is None else out.add_(product)
+
+    def _times(self, value: Tensor, x: Tensor) -> Tensor:
+        if value.device.type == "cpu" and value.dtype in (torch.float16, torch.bfloat16):
+            # PyTorch has no sparse product of half precision on a CPU.
+            return self.with_value(value.float()).times(x.float()).to(value.dtype)
+        if value.dim() == 1 and x.dim() == 2:
+            return self.to_torch() @ x
+        if value.dim() == 1:  # one matrix for all trials: their columns stand side by side
+            wide = self.to_torch() @ x.transpose(0, 1).flatten(1)
+            return wide.unflatten(1, (x.shape[0], -1)).transpose(0, 1)
+        # Other values for each trial: the matrices stand along a diagonal.
+        batch, (rows, columns) = value.shape[0], self.shape
+        x = x.expand(batch, columns, x.shape[-1])
+        if ("diagonal", batch) not in self._shared:
+            crow, col = self._index()
+            step = torch.arange(batch, device=col.device, dtype=col.dtype)[:, None]
+            ends = (crow[1:] + step * col.numel()).flatten()
+            index = torch.cat([crow[:1], ends]), (col + step * columns).flatten()
+            self._shared["diagonal", batch] = index
+        diagonal = torch.sparse_csr_tensor(
+            *self._shared["diagonal", batch],
+            value.flatten(),
+            (batch * rows, batch * columns),
+            check_invariants=False,
+        )
+        return (diagonal @ x.flatten(0, 1)).unflatten(0, (batch, rows))
+
+    def _index(self) -> tuple[Tensor, Tensor]:
+        """The pattern with 32-bit indices, where they reach."""
+        if "index" not in self._shared:
+            # MKL multiplies with 32-bit indices: converting them anew at every product costs as
+            # much as a product of a small graph.
+            fits = max(self.col.numel(), *self.shape) < 2**31
+            kind = torch.int32 if fits else torch.int64
+            self._shared["index"] = self.crow.to(kind), self.col.to(kind)
+        return self._shared["index"]
+
 
 class _Product(torch.autograd.Function):
-    """`Y = M X` with `dL/dX = Mᵀ dL/dY` and `dL/dM_ij = ⟨dL/dY_i, X_j⟩` on the stored pattern."""
+    """`Y = M X` with `dL/dX = Mᵀ dL/dY` and `dL/dM_ij = ⟨dL/dY_i, X_j⟩` on the stored pattern.
+
+    Both `X` and the stored values may have one more dimension in front, a batch of trials.
+    """
 
     @staticmethod
     def forward(ctx, value: Tensor, x: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
         ctx.save_for_backward(value, x)
-        return matrix.to_torch() @ x
+        return matrix.times(x)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
         value, x = ctx.saved_tensors
-        matrix = ctx.matrix.with_value(value)
+        # Constant values have their transpose at hand; others are taken as they were saved.
+        matrix = ctx.matrix.with_value(value) if ctx.needs_input_grad[0] else ctx.matrix
         grad_value = grad_x = None
         if ctx.needs_input_grad[0]:
-            grad_value = (grad[matrix.row] * x[matrix.col]).sum(-1)
+            grad_value = (grad[..., matrix.row, :] * x[..., matrix.col, :]).sum(-1)
+            if value.dim() < grad_value.dim():
+                grad_value = grad_value.sum(0)
         if ctx.needs_input_grad[1]:
             grad_x = matrix.T @ grad
+            if x.dim() < grad_x.dim():
+                grad_x = grad_x.sum(0)
         return grad_value, grad_x, None
 
 
@@ -204,6 +261,13 @@ def _check_square(matrix: SparseMatrix, num_nodes: int | None) -> None:
         )
 
 
+def known_norm(norm: str) -> str:
+    """The normalisation, if it is one: `"rw"` or `"sym"`."""
+    if norm not in ("rw", "sym"):
+        raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+    return norm
+
+
 def low_pass(
     edge_index: Tensor,
     num_nodes: int | None = None,
@@ -233,8 +297,7 @@ def low_pass(
     Raises:
         UsageError: If the normalisation is unknown, a shape is wrong, or a degree is negative.
     """
-    if norm not in ("rw", "sym"):
-        raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+    known_norm(norm)
     a = adjacency(edge_index, num_nodes, edge_weight)
     row, col, value = a.row, a.col, a.value
     if renormalize:

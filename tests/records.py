@@ -12,6 +12,7 @@ def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
         "best_epoch": 7,
         "epochs": 203,
         "seconds": 1.25,
+        "stacked": True,
         "device": 'cpu: a "quoted", CPU',
         "threads": 1,
         "versions": "python 3, torch 2",

@@ -13,7 +13,7 @@ from importlib import import_module
 from acm import __version__
 from acm.errors import UsageError
 
-_COMMANDS = ("data", "metrics", "run")
+_COMMANDS = ("data", "metrics", "run", "search")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -28,6 +28,7 @@ examples:
   acm data fetch cornell                         download one and check it
   acm metrics cornell                            how heterophilic it is
   acm run --dataset cornell --model ACM-GCN      train one cell of Table 3 and compare
+  acm search --dataset texas --model GCN         choose hyperparameters by validation
 
 Bad input is answered by one line and exit code 2.""",
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
+
+from acm.cli.places import add_options, place
 
 
 def add_parser(subparsers) -> None:
@@ -69,33 +70,17 @@ examples:
         metavar="FILE",
         help="CSV file that keeps the records (default: runs.csv)",
     )
-    how.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
-    how.add_argument(
-        "--threads",
-        type=int,
-        default=1,
-        metavar="N",
-        help="CPU threads (default: 1, which is the same to the bit every time)",
-    )
-    how.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_options(how)
     parser.set_defaults(run=run)
 
 
 def run(args) -> int:
     """Run the cell, print a line a split, and the comparison."""
-    import torch
-
-    from acm.errors import UsageError
     from acm.experiments import Store, cell
     from acm.experiments import run as run_trials
     from acm.report import compare
 
-    cores = os.cpu_count() or 1
-    if not 1 <= args.threads <= cores:
-        raise UsageError(f"--threads is {args.threads}: from 1 to {cores}, the cores there are")
-    if args.device.split(":")[0] not in ("cpu", "cuda"):
-        raise UsageError(f"--device is {args.device!r}: cpu or cuda is needed")
-    torch.set_num_threads(args.threads)
+    where = place(args)
     given = {name: getattr(args, name) for name in ("lr", "weight_decay", "dropout", "hidden")}
     trials = cell(
         args.dataset,
@@ -117,7 +102,7 @@ def run(args) -> int:
         f" channels {first.channels}{'' if first.mix else ', not mixed'}"
     )
     try:
-        records = run_trials(trials, store, args.device, progress=not args.quiet)
+        records = run_trials(trials, store, args.device, not args.quiet, where)
     except KeyboardInterrupt:
         kept = len(store.find(trials))
         raise KeyboardInterrupt(

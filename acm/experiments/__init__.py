@@ -1,19 +1,27 @@
 """A cell of a table as a list of trials, and the store that keeps what they found."""
 
-from acm.experiments.record import Record
-from acm.experiments.run import Task, prepare, run, run_cell, run_trial
+from acm.experiments.places import Place
+from acm.experiments.record import Record, Validation
+from acm.experiments.run import Task, prepare, run, run_cell, run_trial, validate
+from acm.experiments.search import Search, grid, search
 from acm.experiments.store import Store, results
 from acm.experiments.trial import Trial, cell
 
 __all__ = [
+    "Place",
     "Record",
+    "Search",
     "Store",
     "Task",
     "Trial",
+    "Validation",
     "cell",
+    "grid",
     "prepare",
     "results",
     "run",
     "run_cell",
     "run_trial",
+    "search",
+    "validate",
 ]

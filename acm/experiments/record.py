@@ -11,42 +11,30 @@ from pathlib import Path
 import torch
 
 import acm
+from acm import kernels
 from acm.experiments.trial import Trial
 
 
 @dataclass(frozen=True)
-class Record(Trial):
-    """A finished trial.
+class Seen(Trial):
+    """What training and validation saw of a trial.
 
     Attributes:
         val_accuracy: Validation accuracy at the selected epoch, from 0 to 1.
-        test_accuracy: Test accuracy there, from 0 to 1.
         val_loss: Validation loss there.
         best_epoch: The selected epoch, counted from 0.
         epochs: How many were run.
-        seconds: How long training took.
-        device: Where it ran: `cpu` or `cuda`, and the processor's name.
-        threads: How many CPU threads PyTorch had.
-        versions: Of Python, PyTorch and this package.
-        commit: Of this package, `+` if its code had uncommitted changes; empty outside a checkout.
+        seconds: The trial's share of the time that its batch took.
+        stacked: Whether its weights were stacked with those of other trials, if there were any;
+            a model that does not allow it is trained one trial at a time.
     """
 
     val_accuracy: float
-    test_accuracy: float
     val_loss: float
     best_epoch: int
     epochs: int
     seconds: float
-    device: str
-    threads: int
-    versions: str
-    commit: str
-
-    @property
-    def outcome(self) -> tuple:
-        """What came out, without how long it took and where: the same wherever rounding is."""
-        names = ("val_accuracy", "test_accuracy", "val_loss", "best_epoch", "epochs")
-        return tuple(getattr(self, name) for name in names)
+    stacked: bool
 
     @property
     def trial(self) -> Trial:
@@ -54,12 +42,56 @@ class Record(Trial):
         return Trial(**{f.name: getattr(self, f.name) for f in fields(Trial)})
 
 
+@dataclass(frozen=True)
+class Tested(Seen):
+    """The same with what the test set says.
+
+    Attributes:
+        test_accuracy: Test accuracy at the selected epoch, from 0 to 1.
+    """
+
+    test_accuracy: float
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a trial ran.
+
+    Attributes:
+        device: `cpu` or `cuda`, and the processor's name.
+        threads: How many CPU threads its operations had.
+        versions: Of Python, PyTorch and this package, and of what compiled the loops, if any.
+        commit: Of this package, `+` if its code had uncommitted changes; empty outside a checkout.
+    """
+
+    device: str
+    threads: int
+    versions: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Validation(Where, Seen):
+    """A finished trial of a search, which sees no test label."""
+
+
+@dataclass(frozen=True)
+class Record(Where, Tested):
+    """A finished trial."""
+
+    @property
+    def outcome(self) -> tuple:
+        """What came out, without how long it took and where: the same wherever rounding is."""
+        names = ("val_accuracy", "test_accuracy", "val_loss", "best_epoch", "epochs")
+        return tuple(getattr(self, name) for name in names)
+
+
 def where(device: torch.device) -> dict[str, str | int]:
     """The fields of a record that say where a trial runs."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
     versions = (
         f"python {platform.python_version()}, torch {torch.__version__.split('+')[0]},"
-        f" acm {acm.__version__}"
+        f" {kernels.compiler()}, acm {acm.__version__}"
     )
     return dict(
         device=f"{device.type}: {name}",

@@ -7,7 +7,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -16,13 +16,12 @@ from filelock import FileLock
 
 from acm.data.names import DATASETS
 from acm.errors import UsageError, unknown
-from acm.experiments.record import Record
+from acm.experiments.record import Record, Validation
 from acm.experiments.trial import PROTOCOLS, Trial
 from acm.nn import CHANNELS, MODELS
 
-COLUMNS = tuple(f.name for f in fields(Record))
 _READ = {"int": int, "float": float, "str": str, "bool": {"True": True, "False": False}.__getitem__}
-_TYPES = tuple(_READ[f.type] for f in fields(Record))
+Row = Record | Validation
 _BOM = "\ufeff"  # what some editors put before the text
 _COMMIT = re.compile(r"[0-9a-f]{12}|.*\+")
 
@@ -30,7 +29,7 @@ _COMMIT = re.compile(r"[0-9a-f]{12}|.*\+")
 class Store:
     """Records in a CSV file.
 
-    A row is appended in one write and synced before the next trial starts. A row that a kill or a
+    Rows are appended in one write and synced before more is run. A row that a kill or a
     full disk cut short has no end of line: reading passes over it and the next append removes it.
     An editor may have taken the end of the last line, too; that row is kept, and its line ended by
     the next append, where all of it is seen to be there: it has every column, and its commit, which
@@ -39,17 +38,19 @@ class Store:
 
     Args:
         path: The file; it and its folder are made when the first record comes.
+        kind: What a row is: a `Record`, or the `Validation` of a search.
 
     Raises:
         UsageError: If there is something else than a file.
     """
 
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
+    def __init__(self, path: str | Path, kind: type[Row] = Record):
+        self.path, self.kind = Path(path), kind
+        self.columns = tuple(f.name for f in fields(kind))
         if os.path.lexists(self.path) and not os.path.isfile(self.path):
             raise UsageError(f"{str(path)!r} is no file: records are kept in a CSV file")
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[Row]:
         """All records, in the order in which they were finished.
 
         Raises:
@@ -57,7 +58,7 @@ class Store:
         """
         return self._read()[1]
 
-    def find(self, trials: list[Trial]) -> dict[Trial, Record]:
+    def find(self, trials: list[Trial]) -> dict[Trial, Row]:
         """The records of those trials that are there; of a trial's several, the first."""
         return _find(self.records(), trials)
 
@@ -74,22 +75,34 @@ class Store:
             if new:
                 self.path.unlink()
 
-    def append(self, record: Record) -> Record:
+    def append(self, record: Row) -> Row:
         """Add a record, and return it; or the one that is there of the same trial.
 
         Raises:
-            UsageError: If the file cannot be written (the disk is full, it may not be changed),
-                or is not a run store, or the record is none; it then holds what it held before.
+            UsageError: As `extend`.
         """
-        if fault := _fault(record):
-            raise UsageError(f"not a record ({fault}): {self.path} is left as it is")
-        with self._writing("the trial that was just run is not kept, all before it are"):
-            text, records = self._read()
-            there = _find(records, [record.trial])
-            if there:
-                return there[record.trial]
-            self._write(text, record)
-        return record
+        return self.extend([record])[0]
+
+    def extend(self, records: Sequence[Row]) -> list[Row]:
+        """Add records in one write, and return them; or those that are there of the same trials.
+
+        Raises:
+            UsageError: If the file cannot be written (the disk is full, it may not be changed),
+                or is not a run store, or a record is none; it then holds what it held before.
+        """
+        for record in records:
+            if type(record) is not self.kind:
+                kinds = type(record).__name__, self.kind.__name__
+                raise UsageError(f"a {kinds[0]} is no {kinds[1]}: {self.path} is left as it is")
+            if fault := _fault(record):
+                raise UsageError(f"not a record ({fault}): {self.path} is left as it is")
+        with self._writing("what was just run is not kept, all before it is"):
+            text, before = self._read()
+            there = _find(before, [record.trial for record in records])
+            new = {r.trial: r for r in reversed(records) if r.trial not in there}
+            if new:
+                self._write(text, [r for r in records if new.get(r.trial) is r])
+        return [(there | new)[record.trial] for record in records]
 
     @contextmanager
     def _writing(self, otherwise: str) -> Iterator[None]:
@@ -102,24 +115,22 @@ class Store:
             reason = error.strerror or error
             raise UsageError(f"cannot write {self.path} ({reason}): {otherwise}") from error
 
-    def _write(self, text: str, record: Record) -> None:
+    def _write(self, text: str, records: list[Row]) -> None:
         whole = len(text.encode())
         with open(self.path, "r+b" if self.path.exists() else "xb") as file:
             try:
                 file.seek(whole)
                 file.truncate()
-                if not whole:
-                    file.write(_line(COLUMNS))
-                elif not text.endswith("\n"):
-                    file.write(b"\n")
-                file.write(_line(_cells(record)))
+                start = b"" if text.endswith("\n") else b"\n"
+                start = start if whole else _line(self.columns)
+                file.write(start + b"".join(_line(_cells(record)) for record in records))
                 file.flush()
                 os.fsync(file.fileno())
             except OSError:
                 os.ftruncate(file.fileno(), whole)
                 raise
 
-    def _read(self) -> tuple[str, list[Record]]:
+    def _read(self) -> tuple[str, list[Row]]:
         """The file's text as far as its rows are whole, and their records."""
         try:
             text = self.path.read_bytes().decode()
@@ -129,24 +140,24 @@ class Store:
             raise UsageError(f"cannot read {self.path}: {error}") from error
         whole = text[: text.rfind("\n") + 1]
         if not whole:
-            if not _line(COLUMNS).decode().startswith(text.removeprefix(_BOM)):
+            if not _line(self.columns).decode().startswith(text.removeprefix(_BOM)):
                 raise UsageError(f"{self.path} is not a run store: it has no first line of columns")
             return "", []
         records = list(self._parse(whole.removeprefix(_BOM)))
-        if len(whole) < len(text) and (last := _unended(text[len(whole) :], records)):
+        if len(whole) < len(text) and (last := _unended(text[len(whole) :], records, self.kind)):
             return text, [*records, last]
         return whole, records
 
-    def _parse(self, text: str) -> Iterator[Record]:
+    def _parse(self, text: str) -> Iterator[Row]:
         rows = _rows(text)
         header = tuple(next(rows))
-        if header != COLUMNS:
+        if header != self.columns:
             raise UsageError(
                 f"{self.path} is not a run store of this version: its first line is"
-                f" {','.join(header)[:60]}…, {','.join(COLUMNS)[:60]}… is needed"
+                f" {','.join(header)[:60]}…, {','.join(self.columns)[:60]}… is needed"
             )
         try:
-            yield from (_record(row) for row in rows if row)
+            yield from (_record(row, self.kind) for row in rows if row)
         except (ValueError, KeyError, csv.Error) as error:
             raise UsageError(
                 f"{self.path}, line {rows.line_num}: not a record ({error}); delete the"
@@ -154,7 +165,7 @@ class Store:
             ) from error
 
 
-def _find(records: list[Record], trials: list[Trial]) -> dict[Trial, Record]:
+def _find(records: list[Row], trials: list[Trial]) -> dict[Trial, Row]:
     asked = set(trials)
     return {r.trial: r for r in reversed(records) if r.trial in asked}
 
@@ -163,15 +174,16 @@ def _rows(text: str):
     return csv.reader(io.StringIO(text), strict=True)
 
 
-def _record(row: list[str]) -> Record:
+def _record(row: list[str], kind: type[Row]) -> Row:
     """A row as a record; `ValueError` or `KeyError` if it is none."""
-    record = Record(*(read(c) for read, c in zip(_TYPES, row, strict=True)))
+    types = (_READ[f.type] for f in fields(kind))
+    record = kind(*(read(c) for read, c in zip(types, row, strict=True)))
     if fault := _fault(record):
         raise ValueError(fault)
     return record
 
 
-def _unended(line: str, before: list[Record]) -> Record | None:
+def _unended(line: str, before: list[Row], kind: type[Row]) -> Row | None:
     """The record of a last line without an end, if nothing can be missing from it.
 
     All that a cut can hide is an end of the commit. The one end that twelve digits leave open is
@@ -180,7 +192,7 @@ def _unended(line: str, before: list[Record]) -> Record | None:
     """
     try:
         (row,) = _rows(line)
-        record = _record(row)
+        record = _record(row, kind)
     except (ValueError, KeyError, csv.Error):
         return None
     above = before[-1].commit if before else None
@@ -188,7 +200,7 @@ def _unended(line: str, before: list[Record]) -> Record | None:
     return record if seen or record.commit == above else None
 
 
-def _fault(record: Record) -> str | None:
+def _fault(record: Row) -> str | None:
     """What cannot be so in a record, in words."""
     known = {"dataset": DATASETS, "model": MODELS, "protocol": PROTOCOLS}
     for name, valid in known.items():
@@ -198,7 +210,7 @@ def _fault(record: Record) -> str | None:
         if channel not in CHANNELS:
             return str(unknown("channel", channel, CHANNELS))
     for name in ("val_accuracy", "test_accuracy"):
-        if not 0 <= getattr(record, name) <= 1:
+        if not 0 <= getattr(record, name, 0) <= 1:
             return f"{name} is {getattr(record, name)}: from 0 to 1"
     numbers = ("lr", "weight_decay", "dropout", "val_loss", "seconds")
     for name in numbers:
@@ -226,7 +238,7 @@ def results(table: str) -> Store:
     return Store(folder / f"{table}.csv")
 
 
-def _cells(record: Record) -> list[str]:
+def _cells(record: Row) -> list[str]:
     # `repr` of a float is the shortest text that reads back to the same float.
     return [repr(value) if isinstance(value, float) else str(value) for value in astuple(record)]
 

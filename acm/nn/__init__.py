@@ -1,6 +1,16 @@
 """The ACM layer and the paper's models, for one graph and one set of weights."""
 
 from acm.nn.acm_conv import CHANNELS, ACMConv
+from acm.nn.dropout import Dropout
 from acm.nn.models import MODELS, Architecture, Network, build, model_name
 
-__all__ = ["CHANNELS", "MODELS", "ACMConv", "Architecture", "Network", "build", "model_name"]
+__all__ = [
+    "CHANNELS",
+    "MODELS",
+    "ACMConv",
+    "Architecture",
+    "Dropout",
+    "Network",
+    "build",
+    "model_name",
+]

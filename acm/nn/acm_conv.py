@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, low_pass, operand
+from acm.filters import SparseMatrix, known_norm, low_pass, operand
+from acm.nn.mixing import extract, filter_and_mix, mix, weigh
 
+#: In the one order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
 
 
@@ -31,7 +33,8 @@ class ACMConv(nn.Module):
         in_channels: Features of a node, `F_{l-1}`.
         out_channels: Width of the output, `F_l`.
         variant: `"acm"` or `"acmii"`.
-        channels: Which of `"low"`, `"high"`, `"identity"` there are (Table 2 leaves some out).
+        channels: Which of `"low"`, `"high"`, `"identity"` there are (Table 2 leaves some out);
+            they are kept in this order.
         mix: Whether nodes weigh the channels; else these are simply added up.
         temperature: `T` of the softmax.
         scale: `s`, a factor on the mixed output.
@@ -39,6 +42,12 @@ class ACMConv(nn.Module):
         hops: `k`: the low-pass filter is `H_LP^k` and the high-pass filter `I − H_LP^k`.
         norm: `"rw"` or `"sym"`, the normalisation of the low-pass filter.
         cached: Whether to keep the filter of the first graph seen (transductive learning).
+
+    Attributes:
+        weight: `W_c` of every channel, `[F_{l-1}, len(channels), F_l]`: that of channel `c` is
+            `weight[:, channels.index(c)]`.
+        weight_tilde: `W̃_c`, `[len(channels), F_l]`.
+        weight_mix: `W_Mix`, `[len(channels), len(channels)]`.
 
     Shapes:
         - **input:** node features `[N, F_in]`; edges `[2, E]`, edge weights `[E]` *(optional)*
@@ -73,8 +82,7 @@ class ACMConv(nn.Module):
                 f"channels {list(channels)}: one or more different ones of"
                 f" {', '.join(CHANNELS)} are needed"
             )
-        if norm not in ("rw", "sym"):
-            raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+        known_norm(norm)
         for name, size in (
             ("in_channels", in_channels),
             ("out_channels", out_channels),
@@ -85,19 +93,17 @@ class ACMConv(nn.Module):
         if not temperature > 0:
             raise UsageError(f"the temperature is {temperature}: a positive number is needed")
         self.in_channels, self.out_channels = in_channels, out_channels
+        channels = tuple(c for c in CHANNELS if c in channels)
         self.variant, self.channels, self.mix = variant, channels, mix
         self.temperature, self.scale, self.act = temperature, scale, act
         self.hops, self.norm, self.cached = hops, norm, cached
         self._filter: SparseMatrix | None = None
 
-        self.weight = nn.ParameterDict(
-            {c: nn.Parameter(torch.empty(in_channels, out_channels)) for c in channels}
-        )
+        k = len(channels)
+        self.weight = nn.Parameter(torch.empty(in_channels, k, out_channels))
         if mix:
-            self.weight_tilde = nn.ParameterDict(
-                {c: nn.Parameter(torch.empty(out_channels, 1)) for c in channels}
-            )
-            self.weight_mix = nn.Parameter(torch.empty(len(channels), len(channels)))
+            self.weight_tilde = nn.Parameter(torch.empty(k, out_channels))
+            self.weight_mix = nn.Parameter(torch.empty(k, k))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -106,11 +112,9 @@ class ACMConv(nn.Module):
         These are the release's uniform draws; the paper does not state any. With fewer channels
         the 3 is their number.
         """
-        for channel in self.channels:
-            _uniform(self.weight[channel], self.out_channels)
-            if self.mix:
-                _uniform(self.weight_tilde[channel], 1)
+        _uniform(self.weight, self.out_channels)
         if self.mix:
+            _uniform(self.weight_tilde, 1)
             _uniform(self.weight_mix, len(self.channels))
         self._filter = None
 
@@ -131,41 +135,26 @@ class ACMConv(nn.Module):
             return_channel_weights: Whether to return the node-wise `α` as well.
         """
         x = _features(x, self.in_channels)
-        low = self._low_pass(edge_index, edge_weight, x.shape[0])
-        h = self._extract(x, low)
-        alpha = self._weigh(h)
-        if alpha is None:
-            out = self.scale * sum(h.values())
-        else:
-            out = self.scale * sum(alpha[:, k, None] * h[c] for k, c in enumerate(self.channels))
-        if not return_channel_weights:
-            return out
-        return out, out.new_ones(len(out), len(self.channels)) if alpha is None else alpha
-
-    def _extract(self, x, low: SparseMatrix) -> dict[str, Tensor]:
-        """Step 1: `H_c` of every channel, in one product with all `W_c` side by side."""
-        h = x @ torch.cat([self.weight[c] for c in self.channels], dim=1)
-        if self.variant == "acmii" and self.act is not None:
-            h = self.act(h)
-        h = dict(zip(self.channels, h.split(self.out_channels, dim=1)))
-        filtered = [c for c in self.channels if c != "identity"]
-        if filtered:
-            smooth = torch.cat([h[c] for c in filtered], dim=1)
-            for _ in range(self.hops):
-                smooth = low @ smooth
-            smooth = dict(zip(filtered, smooth.split(self.out_channels, dim=1)))
-            # H_HP = I − H_LP needs no matrix of its own.
-            h |= {c: smooth[c] if c == "low" else h[c] - smooth[c] for c in filtered}
-        if self.variant == "acm" and self.act is not None:
-            h = {c: self.act(h[c]) for c in self.channels}
-        return h
-
-    def _weigh(self, h: dict[str, Tensor]) -> Tensor | None:
-        """Step 2: the node-wise channel weights `α`, `[N, channels]`."""
+        low = self._low_pass(edge_index, edge_weight, x.shape[-2])
+        # Step 1 begins with one product for all channels, their weights side by side.
+        h = (x @ self.weight.flatten(-2)).unflatten(-1, (len(self.channels), self.out_channels))
+        act = self.act
+        if self.variant == "acmii" and act is not None:
+            h, act = act(h), None
+        if self.mix and not return_channel_weights:
+            return filter_and_mix(
+                h, low, self.weight_tilde, self.weight_mix, self.channels, act,
+                self.temperature, self.scale, self.hops,
+            )  # fmt: skip
+        h = extract(h, low, self.channels, self.hops)
+        h = h if act is None else act(h)
         if not self.mix:
-            return None
-        logits = torch.cat([h[c] @ self.weight_tilde[c] for c in self.channels], dim=1)
-        return torch.softmax(logits.sigmoid() @ self.weight_mix / self.temperature, dim=1)
+            out, alpha = h.sum(-2), h.new_ones(h.shape[:-1])
+        else:
+            alpha = weigh(h, self.weight_tilde, self.weight_mix, self.temperature)
+            out = mix(h, alpha)
+        out = out if self.scale == 1 else self.scale * out
+        return (out, alpha) if return_channel_weights else out
 
     def _low_pass(self, edge_index, edge_weight, num_nodes: int) -> SparseMatrix:
         if isinstance(edge_index, SparseMatrix):
@@ -196,7 +185,7 @@ class ACMConv(nn.Module):
 
 def _features(x: Tensor | SparseMatrix, in_channels: int) -> Tensor | SparseMatrix:
     x = operand(x)
-    if len(x.shape) != 2 or x.shape[1] != in_channels:
+    if len(x.shape) not in (2, 3) or x.shape[-1] != in_channels:
         raise UsageError(f"node features have shape {list(x.shape)}: [N, {in_channels}] is needed")
     return x
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from acm.errors import UsageError, unknown
-from acm.filters import SparseMatrix, operand
+from acm.errors import unknown
+from acm.filters import SparseMatrix
 from acm.nn.acm_conv import CHANNELS, ACMConv
+from acm.nn.dropout import Dropout
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class Network(nn.Module):
         dropout: float = 0.5,
     ):
         super().__init__()
-        if not 0 <= dropout < 1:
-            raise UsageError(f"dropout is {dropout}: a number from 0 to below 1 is needed")
-        self.architecture, self.dropout = architecture, dropout
+        self.architecture = architecture
+        self.input_dropout = Dropout(dropout) if architecture.input_dropout else None
+        self.dropout = Dropout(dropout)
         widths = (
             [in_channels, out_channels]
             if architecture.layers == 1
@@ -130,23 +130,17 @@ class Network(nn.Module):
         With `return_channel_weights=True` also each layer's `α`, `[N, channels]`, in a list.
         Other arguments are those of `ACMConv`.
         """
-        if self.architecture.input_dropout:
-            x = _dropout(x, self.dropout, self.training)
+        if self.input_dropout is not None:
+            x = self.input_dropout(x)
         weights = []
         for depth, conv in enumerate(self.convs):
             if depth:
-                x = _dropout(torch.relu(x), self.dropout, self.training)
-            x, alpha = conv(x, edge_index, edge_weight, return_channel_weights=True)
-            weights.append(alpha)
+                x = self.dropout(torch.relu(x))
+            x = conv(x, edge_index, edge_weight, return_channel_weights)
+            if return_channel_weights:
+                x, alpha = x
+                weights.append(alpha)
         return (x, weights) if return_channel_weights else x
-
-
-def _dropout(x: Tensor | SparseMatrix, p: float, training: bool) -> Tensor | SparseMatrix:
-    # A zero stays zero under dropout: on a sparse matrix only the stored values need a draw.
-    x = operand(x)
-    if isinstance(x, SparseMatrix):
-        return x.with_value(functional.dropout(x.value, p, training))
-    return functional.dropout(x, p, training)
 
 
 def model_name(name: str) -> str:

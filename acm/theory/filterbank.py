@@ -15,6 +15,11 @@ from sympy.polys.matrices import DomainMatrix
 from acm.errors import UsageError
 
 
+def _known_norm(norm: str) -> None:
+    if norm not in ("rw", "sym"):
+        raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+
+
 def affinity(a: sp.Matrix, norm: str = "rw", renormalize: bool = False) -> sp.Matrix:
     """An affinity matrix of section 2.1 in exact arithmetic: `A_rw`, `A_sym`, or with hats.
 
@@ -30,8 +35,7 @@ def affinity(a: sp.Matrix, norm: str = "rw", renormalize: bool = False) -> sp.Ma
         UsageError: If `a` is not symmetric or the normalisation is unknown.
     """
     a = sp.Matrix(a)
-    if norm not in ("rw", "sym"):
-        raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+    _known_norm(norm)
     if not a.is_symmetric():
         raise UsageError("the adjacency is not symmetric: section 2 speaks of undirected graphs")
     if renormalize:
@@ -143,8 +147,7 @@ def spectrum(
         UsageError: If `a` is not symmetric or the normalisation is unknown.
     """
     a = np.asarray(a, dtype=float)
-    if norm not in ("rw", "sym"):
-        raise UsageError(f"unknown normalisation {norm!r}: 'rw' and 'sym' are known")
+    _known_norm(norm)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or (a != a.T).any():
         raise UsageError("the adjacency is not symmetric: section 2 speaks of undirected graphs")
     a = a + np.eye(len(a)) if renormalize else a

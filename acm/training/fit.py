@@ -1,17 +1,22 @@
-"""The training loop: one model, one split, one seed."""
+"""The training loop: many trials of one model on one graph, their weights stacked."""
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from acm.errors import UsageError
+from acm.training.adam import Adam
 from acm.training.protocol import RELEASED, Protocol
+from acm.training.setting import Setting, check
+from acm.training.stack import Stack, batch_size, own_generator, stackable
 
 
 @dataclass
@@ -28,23 +33,29 @@ class Fit:
     """A finished training.
 
     Attributes:
-        model: The model, with the weights of the selected epoch, in evaluation mode.
+        model: The model with the weights of the selected epoch, in evaluation mode; `None` if
+            they were not kept.
         prediction: The class that the selected epoch gives each node, `[N]`.
         best_epoch: The selected epoch, counted from 0.
         epochs: How many epochs were run.
         val_accuracy, val_loss: At the selected epoch.
-        seconds: How long the loop took.
+        seconds: This trial's share of the time that its batch took.
+        stacked: Whether its weights were stacked with others', or could have been.
         history: The curves.
+        error: What ended the trial before its time: its loss was no number. Empty if all is well;
+            else the attributes above are of the epochs before, or `None` if there are none.
     """
 
-    model: nn.Module
-    prediction: Tensor
-    best_epoch: int
+    model: nn.Module | None
+    prediction: Tensor | None
+    best_epoch: int | None
     epochs: int
-    val_accuracy: float
-    val_loss: float
+    val_accuracy: float | None
+    val_loss: float | None
     seconds: float
+    stacked: bool
     history: History
+    error: str = ""
 
 
 def fit(
@@ -52,127 +63,224 @@ def fit(
     x,
     graph,
     y: Tensor,
-    train: Tensor,
-    val: Tensor,
+    trials: Sequence[Setting],
     *,
-    lr: float,
-    weight_decay: float,
-    seed: int,
     protocol: Protocol = RELEASED,
-    on_epoch: Callable[[int], None] | None = None,
-) -> Fit:
-    """Draw the weights, train by the protocol, and return the epoch that validation selects.
+    batch: int | None = None,
+    stack: bool | None = None,
+    keep_weights: bool = True,
+    keep_going: bool = False,
+    on_epoch: Callable[[int, int], None] | None = None,
+) -> list[Fit]:
+    """Train the model once for each trial, and return the epochs that validation selects.
 
-    No test mask is asked for, so nothing here can select by it: hold `Fit.prediction` against
-    the test labels afterwards.
+    The weights of many trials are stacked and move through one loop; each trial stops by itself
+    and then leaves the batch. What a trial gives depends on its setting alone, not on the others
+    nor on the size of the batch. A setting has no test mask, so nothing here can select by it:
+    hold `Fit.prediction` against the test labels afterwards.
 
     Args:
-        model: Called as `model(x, graph)`; returns logits, `[N, C]`. Its weights are drawn anew
-            by its `reset_parameters()`.
+        model: A module for one graph, called as `model(x, graph)`; returns logits, `[N, C]`. It
+            is left as it is: every trial draws weights of its own by `reset_parameters()`.
         x: Node features as the model takes them.
         graph: `edge_index`, or the filter, as the model takes it.
-        y: Classes, `[N]`. Read at the nodes of `train` and `val` only.
-        train: Mask of the training nodes, `[N]`.
-        val: Mask of the validation nodes, `[N]`.
-        lr: Learning rate of the optimiser.
-        weight_decay: Its weight decay.
-        seed: Decides initial weights and dropout; the same seed on the same machine gives the
-            same result to the bit.
+        y: Classes, `[N]`. Read at the nodes of a trial's training and validation sets only.
+        trials: What to train: masks, seed and hyperparameters, each trial its own.
         protocol: Optimiser, length and selection.
-        on_epoch: Called after each epoch with its number, for a progress bar.
+        batch: How many trials to stack at most; by default as many as is fastest and fits.
+        stack: Whether to stack weights at all; by default if the model allows it. One that does
+            not (it draws from PyTorch's generator, or counts its dimensions from the front) is
+            trained one trial at a time.
+        keep_weights: Whether the results hold models with the selected weights.
+        keep_going: Whether to return a trial whose loss stopped being a number, with
+            `Fit.error`; else that is an error, once all trials are done.
+        on_epoch: Called after each epoch of a batch with the epoch's number and how many trials
+            were in it, for a progress bar; an error that it raises ends the training.
 
     Raises:
-        UsageError: If a mask is empty or has the wrong shape, if `lr` is not positive or
-            `weight_decay` negative, or if the loss stops being a number.
+        UsageError: If a setting, a mask or `batch` is out of range, or a loss stops being a
+            number.
     """
-    for name, mask in (("train", train), ("val", val)):
-        if mask.shape != y.shape or mask.dtype != torch.bool or not bool(mask.any()):
-            raise UsageError(
-                f"the {name} mask has shape {list(mask.shape)} and type {mask.dtype}:"
-                f" a bool mask of shape {list(y.shape)} with a node in it is needed"
-            )
-    if not lr > 0 or not weight_decay >= 0:
-        raise UsageError(
-            f"lr is {lr} and weight_decay {weight_decay}:"
-            " a positive and a non-negative number are needed"
-        )
-    devices = [y.device] if y.is_cuda else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        model.reset_parameters()
-        return _Loop(model, x, graph, y, train, val, lr, weight_decay, protocol).run(on_epoch)
+    if not trials:
+        return []
+    for trial in trials:
+        check(trial, y, model)
+    template = copy.deepcopy(model)
+    if stack is None:
+        stack = stackable(template, x, graph, trials[0])
+    if not stack:
+        batch = 1
+    elif batch is None:
+        batch = batch_size(template, x, graph, trials[0])
+    elif batch < 1:
+        raise UsageError(f"batch is {batch}: 1 or more are needed")
+    fits: list[Fit] = []
+    for start in range(0, len(trials), batch):
+        part = trials[start : start + batch]
+        fits += _run(template, x, graph, y, part, protocol, stack, keep_weights, on_epoch)
+    for fitted in fits:
+        if fitted.error and not keep_going:
+            raise UsageError(fitted.error)
+    return fits
+
+
+def _run(template, x, graph, y, trials, protocol, stack, keep_weights, on_epoch) -> list[Fit]:
+    def loop() -> _Loop:
+        return _Loop(Stack(template, trials, stack), x, graph, y, trials, protocol, keep_weights)
+
+    if not stack:
+        # Its draws go on through the training, from where the weights were drawn.
+        with own_generator(y.device):
+            return loop().run(on_epoch)
+    with own_generator(y.device):
+        ready = loop()
+    return ready.run(on_epoch)
 
 
 class _Loop:
-    def __init__(self, model, x, graph, y, train, val, lr, weight_decay, protocol: Protocol):
-        self.model, self.x, self.graph, self.protocol = model, x, graph, protocol
-        self.train_nodes, self.val_nodes = train.nonzero().squeeze(1), val.nonzero().squeeze(1)
-        self.train_y, self.val_y = y[self.train_nodes], y[self.val_nodes]
-        kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-        self.optimizer = kinds[protocol.optimizer](
-            model.parameters(), lr=lr, weight_decay=weight_decay, fused=True
-        )
-        self.history = History()
+    def __init__(self, stack: Stack, x, graph, y, trials, protocol: Protocol, keep_weights: bool):
+        self.stack, self.x, self.graph, self.protocol = stack, x, graph, protocol
+        train = torch.stack([t.train for t in trials]).to(y.device)
+        self.val = torch.stack([t.val for t in trials]).to(y.device)
+        # A label that is in neither set is not even at hand.
+        self.y = torch.where(train | self.val, y, 0)
+        kind = stack.values[0].dtype
+        self.share = {
+            "train": train.to(kind) / train.sum(1, keepdim=True),
+            "val": self.val.to(kind) / self.val.sum(1, keepdim=True),
+        }
+        values = torch.tensor([(t.lr, t.weight_decay) for t in trials], dtype=torch.float64)
+        lr, weight_decay = values.to(y.device).unbind(1)
+        self.optimizer = Adam(stack.values, lr, weight_decay, protocol.optimizer == "adamw")
+        # Without dropout the next training pass computes what evaluation would.
+        self.drops = stack.random
+        self.states = [_State(keep_weights) for _ in trials]
+        self.there = list(range(len(trials)))  # which trials are still in the batch
 
-    def run(self, on_epoch) -> Fit:
-        start = time.perf_counter()
-        best = None
+    def run(self, on_epoch) -> list[Fit]:
+        logits = None
         for epoch in range(self.protocol.max_epochs):
-            self.history.train_loss.append(self._step())
-            logits, val_loss, val_accuracy = self._evaluate()
-            self.history.val_loss.append(val_loss)
-            self.history.val_accuracy.append(val_accuracy)
-            if not all(map(_is_number, (self.history.train_loss[-1], val_loss))):
+            start = time.perf_counter()
+            if logits is None:
+                logits = self._forward(epoch, training=True)
+            if epoch == 0 and int(self.y.max()) >= logits.shape[-1]:
                 raise UsageError(
-                    f"the loss is not a number at epoch {epoch}:"
-                    " a smaller learning rate, or features without NaN, are needed"
+                    f"the model has {logits.shape[-1]} classes, a label is {int(self.y.max())}"
                 )
-            score = -val_loss if self.protocol.select == "loss" else val_accuracy
-            if best is None or score > best[0]:
-                state = {name: w.clone() for name, w in self.model.state_dict().items()}
-                best = score, epoch, logits.argmax(1), state
+            train_loss = self._step(logits)
+            logits = None if self.drops else self._forward(epoch + 1, training=True)
+            seen = self._evaluate(logits)
+            going = self._note(epoch, train_loss, *seen, start)
             if on_epoch is not None:
-                on_epoch(epoch)
-            if self._should_stop(epoch):
-                break
-        _, best_epoch, prediction, state = best
-        self.model.load_state_dict(state)
-        return Fit(
-            self.model.eval(),
-            prediction,
-            best_epoch,
-            epoch + 1,
-            self.history.val_accuracy[best_epoch],
-            self.history.val_loss[best_epoch],
-            time.perf_counter() - start,
-            self.history,
-        )
+                on_epoch(epoch, len(self.there))
+            if not all(going):
+                self._compact(going)
+                logits = None
+                if not self.there:
+                    break
+        return [state.fit(self.stack) for state in self.states]
 
-    def _step(self) -> float:
-        self.model.train()
-        self.optimizer.zero_grad()
-        logits = self.model(self.x, self.graph)[self.train_nodes]
-        loss = functional.cross_entropy(logits, self.train_y)
-        loss.backward()
-        self.optimizer.step()
-        return loss.item()
+    def _forward(self, epoch: int, training: bool) -> Tensor:
+        with torch.set_grad_enabled(training):
+            return self.stack(self.x, self.graph, epoch, training)
+
+    def _loss(self, logits: Tensor, part: str) -> Tensor:
+        """Mean cross-entropy over the part's nodes, `[B]`."""
+        log_p = functional.log_softmax(logits, dim=2).gather(2, self.y[:, :, None]).squeeze(2)
+        return -(log_p * self.share[part]).sum(1)
+
+    def _step(self, logits: Tensor) -> Tensor:
+        loss = self._loss(logits, "train")
+        self.optimizer.step(self.stack.values, self.stack.gradients(loss.sum()))
+        return loss.detach()
 
     @torch.no_grad()
-    def _evaluate(self) -> tuple[Tensor, float, float]:
-        self.model.eval()
-        logits = self.model(self.x, self.graph)
-        at_val = logits[self.val_nodes]
-        loss = functional.cross_entropy(at_val, self.val_y).item()
-        accuracy = (at_val.argmax(1) == self.val_y).double().mean().item()
-        return logits, loss, accuracy
+    def _evaluate(self, logits: Tensor | None):
+        if logits is None:
+            logits = self._forward(0, training=False)
+        prediction = logits.argmax(2)
+        right = ((prediction == self.y) & self.val).sum(1)
+        return self._loss(logits, "val"), right.double() / self.val.sum(1), prediction
 
-    def _should_stop(self, epoch: int) -> bool:
-        window = self.protocol.window
+    def _note(self, epoch, train_loss, val_loss, val_accuracy, prediction, start) -> list[bool]:
+        """Keep what was seen; which trials go on."""
+        seen = torch.stack([train_loss.double(), val_loss.double(), val_accuracy]).tolist()
+        seconds = (time.perf_counter() - start) / len(self.there)
+        going = []
+        for place, (trial, *values) in enumerate(zip(self.there, *seen)):
+            state = self.states[trial]
+            state.seconds += seconds
+            state.note(epoch, *values)
+            if not state.error:
+                state.select(prediction[place], self.stack, place, self.protocol)
+            going.append(not state.error and not state.should_stop(epoch, self.protocol))
+        return going
+
+    def _compact(self, going: list[bool]) -> None:
+        """Let the finished trials leave the batch."""
+        places = torch.tensor([k for k, goes in enumerate(going) if goes], device=self.y.device)
+        self.there = [self.there[k] for k in places.tolist()]
+        if not self.there:
+            return
+        self.stack.keep(places)
+        self.optimizer.keep(places)
+        self.y, self.val = self.y[places], self.val[places]
+        self.share = {part: share[places] for part, share in self.share.items()}
+
+
+class _State:
+    """What is known of one trial so far."""
+
+    def __init__(self, keep_weights: bool):
+        self.keep_weights, self.history, self.seconds = keep_weights, History(), 0.0
+        self.best: tuple = (-np.inf, None, None, None)
+        self.error = ""
+
+    def note(self, epoch, train_loss, val_loss, val_accuracy) -> None:
+        """Add an epoch to the curves, unless its loss is no number."""
+        if not np.isfinite([train_loss, val_loss]).all():
+            self.error = (
+                f"the loss is not a number at epoch {epoch}:"
+                " a smaller learning rate, or features without NaN, are needed"
+            )
+            return
+        self.history.train_loss.append(train_loss)
+        self.history.val_loss.append(val_loss)
+        self.history.val_accuracy.append(val_accuracy)
+
+    def score(self, protocol: Protocol) -> float:
+        """What is to be highest at the selected epoch."""
+        history = self.history
+        return -history.val_loss[-1] if protocol.select == "loss" else history.val_accuracy[-1]
+
+    def select(self, prediction: Tensor, stack: Stack, place: int, protocol: Protocol) -> None:
+        """Take the last epoch for the selected one, if it is the best so far."""
+        score = self.score(protocol)
+        if score > self.best[0]:
+            state = stack.state(place) if self.keep_weights else None
+            self.best = score, len(self.history.val_loss) - 1, prediction.clone(), state
+
+    def should_stop(self, epoch: int, protocol: Protocol) -> bool:
+        """Whether the rule of `Protocol.window` ends the trial."""
+        window = protocol.window
         if window is None or epoch <= window:
             return False
-        before = self.history.val_loss[-window - 1 : -1]
-        return self.history.val_loss[-1] > sum(before) / window
+        losses = self.history.val_loss
+        return losses[-1] > sum(losses[-window - 1 : -1]) / window
 
-
-def _is_number(value: float) -> bool:
-    return value - value == 0  # neither NaN nor infinite
+    def fit(self, stack: Stack) -> Fit:
+        """What is known, as a result."""
+        _, epoch, prediction, state = self.best
+        curves = self.history
+        return Fit(
+            None if state is None else stack.model(state),
+            prediction,
+            epoch,
+            len(curves.val_loss),
+            None if epoch is None else curves.val_accuracy[epoch],
+            None if epoch is None else curves.val_loss[epoch],
+            self.seconds,
+            stack.stacked,
+            curves,
+            self.error,
+        )

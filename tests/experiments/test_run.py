@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -14,19 +15,45 @@ from acm.data import load
 from acm.errors import UsageError
 from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial
 from acm.filters import SparseMatrix
+from acm.training import Protocol
 from tests.records import make_record
 
-QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 16}
+QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 8}
 
 
 def test_a_trial_does_not_depend_on_what_ran_before_it():
     trials = cell("synthetic", "ACM-GCN", splits=2, hyperparameters=QUICK)
     both = run(trials, progress=False)
+    assert all(record.stacked for record in both)
     torch.manual_seed(5)
     alone, fitted = run_trial(trials[1])
     assert alone.outcome == both[1].outcome
     assert both[0].test_accuracy != both[1].test_accuracy
     assert fitted.epochs == alone.epochs == len(fitted.history.val_loss)
+
+
+def test_threads_do_not_draw_from_each_others_generator(monkeypatch):
+    # Building a model draws weights, too: in one thread while another's trials draw theirs.
+    module = sys.modules["acm.experiments.run"]
+    monkeypatch.setattr(module, "protocol_for", lambda dataset: Protocol(max_epochs=1))
+    trials = cell("synthetic", "ACM-GCN", splits=1, hyperparameters=QUICK)
+    ((expected,), stop) = module.fit_trials(trials)[2], threading.Event()
+
+    def others():
+        while not stop.is_set():
+            module._ready(trials[0], "cpu")
+
+    other = threading.Thread(target=others)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    other.start()
+    try:
+        fits = [module.fit_trials(trials)[2][0] for _ in range(30)]
+    finally:
+        stop.set()
+        other.join()
+        sys.setswitchinterval(interval)
+    assert all(f.stacked and f.history == expected.history for f in fits)
 
 
 def test_the_record_is_what_the_fit_says():
@@ -64,17 +91,23 @@ def test_what_is_asked_reaches_the_training(monkeypatch):
     trial = cell("synthetic", "ACMII-GCN", "random", 1, 4, asked, "low+identity", False)[0]
     seen = {}
 
-    def spy(model, x, graph, y, train, val, **settings):
-        seen.update(settings, model=model)
+    def spy(model, x, graph, y, trials, **options):
+        seen.update(options, model=model, y=y, trials=trials)
         raise UsageError("seen enough")
 
     # The package's function `run` hides the module of that name.
     monkeypatch.setattr(sys.modules["acm.experiments.run"], "fit", spy)
     with pytest.raises(UsageError, match="seen enough"):
         run_trial(trial)
-    model = seen["model"]
-    assert (seen["lr"], seen["weight_decay"], seen["seed"]) == (0.3, 0.02, trial.entropy)
-    assert model.dropout == 0.7 and model.convs[0].out_channels == 5
+    model, (setting,) = seen["model"], seen["trials"]
+    assert (setting.lr, setting.weight_decay, setting.seed) == (0.3, 0.02, trial.entropy)
+    assert setting.dropout == model.dropout.p == 0.7 and model.convs[0].out_channels == 5
+    task = prepare("synthetic")
+    split = task.split(trial)
+    assert torch.equal(setting.train, split.train) and torch.equal(setting.val, split.val)
+    known = split.train | split.val
+    assert torch.equal(seen["y"][known], task.y[known])
+    assert (seen["y"][~known] == -1).all() and known[~split.test].all()  # no test label
     assert all(c.channels == ("low", "identity") and not c.mix for c in model.convs)
     assert all(c.variant == "acmii" for c in model.convs)
 
@@ -93,13 +126,13 @@ def test_unknown_devices_are_one_line():
 
 
 SCRIPT = """
-import sys, torch
-torch.set_num_threads(1)
-from acm.experiments import run_cell
-from acm.filters import SparseMatrix
-from tests.records import make_record
-run_cell("synthetic", "GCN", splits=4, store=sys.argv[1], progress=False,
-         hyperparameters=dict(lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
+import sys
+from acm.experiments import Store, cell, run
+from acm.experiments.places import Place
+sys.modules["acm.experiments.run"].MOST["cpu"] = 1
+trials = cell("synthetic", "GCN", splits=4, hyperparameters=dict(
+    lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
+run(trials, Store(sys.argv[1]), progress=False, place=Place("here", 1))
 """
 
 
@@ -108,8 +141,7 @@ def start(path):
 
 
 def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path):
-    undisturbed, killed = tmp_path / "a.csv", tmp_path / "b.csv"
-    assert start(undisturbed).wait() == 0
+    killed = tmp_path / "runs.csv"
     for rows in (1, 2):  # killed twice, each time a little after a row was written
         process = start(killed)
         while not killed.exists() or killed.read_text().count("\n") < rows + 1:
@@ -121,10 +153,12 @@ def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path):
         assert len(Store(killed).records()) < 4
     assert start(killed).wait() == 0
 
-    def rows(path):
-        return [dataclasses.replace(r, seconds=0) for r in Store(path).records()]
+    def plain(records):
+        return [dataclasses.replace(r, seconds=0) for r in records]
 
-    assert rows(killed) == rows(undisturbed) and len(rows(killed)) == 4
+    trials = cell("synthetic", "GCN", splits=4, hyperparameters=QUICK | {"hidden": 16})
+    undisturbed = run(trials, progress=False)
+    assert plain(Store(killed).records()) == plain(undisturbed)
 
 
 def test_the_kept_record_of_the_embedded_graph_is_reproduced():

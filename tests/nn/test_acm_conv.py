@@ -37,15 +37,14 @@ def evaluate(conv, x, edge_index, weight):
     filters = {"low": low, "high": np.eye(n) - low, "identity": np.eye(n)}
     parameter = {name: p.detach().numpy() for name, p in conv.named_parameters()}
     h = {}
-    for c in conv.channels:
-        w = parameter[f"weight.{c}"]
+    for k, c in enumerate(conv.channels):
+        w = parameter["weight"][:, k]
         act = relu if conv.act is not None else np.asarray
         h[c] = act(filters[c] @ (x @ w)) if conv.variant == "acm" else filters[c] @ act(x @ w)
     if not conv.mix:
         return conv.scale * sum(h.values()), np.ones((n, len(h)))
-    alpha_tilde = np.concatenate(
-        [1 / (1 + np.exp(-h[c] @ parameter[f"weight_tilde.{c}"])) for c in conv.channels], axis=1
-    )
+    w_tilde = dict(zip(conv.channels, parameter["weight_tilde"]))
+    alpha_tilde = np.stack([1 / (1 + np.exp(-h[c] @ w_tilde[c])) for c in conv.channels], axis=1)
     logits = np.exp(alpha_tilde @ parameter["weight_mix"] / conv.temperature)
     alpha = logits / logits.sum(1, keepdims=True)
     return conv.scale * sum(np.diag(alpha[:, k]) @ h[c] for k, c in enumerate(h)), alpha
@@ -67,6 +66,8 @@ def test_output_equals_the_three_steps(
     out, alpha = conv(x, edge_index, weight, return_channel_weights=True)
     expected, expected_alpha = evaluate(conv, x.numpy(), edge_index, weight)
     np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-10)
+    alone = conv(x, edge_index, weight)  # in one pass, where the weights are not asked for
+    np.testing.assert_allclose(alone.detach().numpy(), expected, atol=1e-10)
     np.testing.assert_allclose(alpha.detach().numpy(), expected_alpha, atol=1e-10)
     single = conv.float()(x.float(), edge_index, weight.float())
     np.testing.assert_allclose(single.detach().numpy(), expected, atol=1e-5)
@@ -139,8 +140,8 @@ def test_initial_weights_fill_the_released_ranges():
     torch.manual_seed(0)
     conv = ACMConv(300, 64)
     for parameters, bound in (
-        (conv.weight.values(), 64**-0.5),
-        (conv.weight_tilde.values(), 1.0),
+        (conv.weight.unbind(1), 64**-0.5),
+        (conv.weight_tilde.unbind(0), 1.0),
         ([conv.weight_mix], 3**-0.5),
     ):
         drawn = torch.cat([p.detach().flatten() for p in parameters])

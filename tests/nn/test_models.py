@@ -7,8 +7,7 @@ from torch_geometric.utils import to_undirected
 
 from acm.errors import UsageError
 from acm.filters import low_pass
-from acm.nn import MODELS, build, model_name
-from acm.nn.models import _dropout
+from acm.nn import MODELS, Dropout, build, model_name
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def graph():
 
 def weights(model):
     """`W` of the first channel of every layer."""
-    return [next(iter(conv.weight.values())) for conv in model.convs]
+    return [conv.weight[:, 0] for conv in model.convs]
 
 
 def test_the_baselines_equal_their_formulas(graph):
@@ -44,7 +43,8 @@ def test_the_acm_forms_equal_their_formulas(graph):
     eye, relu = torch.eye(7), torch.relu
 
     def mix(conv, h):
-        logits = torch.cat([h[c] @ conv.weight_tilde[c] for c in h], 1).sigmoid()
+        w_tilde = dict(zip(conv.channels, conv.weight_tilde))
+        logits = torch.stack([h[c] @ w_tilde[c] for c in h], 1).sigmoid()
         alpha = torch.softmax(logits @ conv.weight_mix / 3, 1)
         return 3 * sum(alpha[:, k, None] * h[c] for k, c in enumerate(h))  # FIDELITY 16
 
@@ -55,16 +55,16 @@ def test_the_acm_forms_equal_their_formulas(graph):
     for name, hops in (("ACM-SGC-1", 1), ("ACM-SGC-2", 2)):
         model = build(name, 5, 3).eval()
         conv = model.convs[0]
-        h = {c: f @ x @ conv.weight[c] for c, f in filters(hops).items()}
+        w = dict(zip(conv.channels, conv.weight.unbind(1)))
+        h = {c: f @ x @ w[c] for c, f in filters(hops).items()}
         torch.testing.assert_close(model(x, edge_index), mix(conv, h), msg=name)
     for name in ("ACM-GCN", "ACMII-GCN"):
         model = build(name, 5, 3, hidden=8).eval()
         h = x
         for conv in model.convs:
+            w = dict(zip(conv.channels, conv.weight.unbind(1)))
             channels = {
-                c: relu(f @ h @ conv.weight[c])
-                if name == "ACM-GCN"
-                else f @ relu(h @ conv.weight[c])
+                c: relu(f @ h @ w[c]) if name == "ACM-GCN" else f @ relu(h @ w[c])
                 for c, f in filters(1).items()
             }
             h = mix(conv, channels)
@@ -118,7 +118,7 @@ def test_where_dropout_acts(graph):
 
 def test_dropout_on_sparse_features_keeps_their_mean():
     x = torch.ones(2000, 5).to_sparse_csr()
-    dropped = _dropout(x, 0.4, True).to_dense()
+    dropped = Dropout(0.4).train()(x).to_dense()
     assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
     assert dropped.mean().item() == pytest.approx(1, abs=0.05)
 

@@ -65,8 +65,8 @@ def test_operations_as_they_are_counted_one_by_one(name, f_in, f_out):
     layer = ACMConv(f_in, f_out).double()
     x = torch.randn(len(low), f_in, dtype=torch.double)
     weights = {
-        "W": [layer.weight[c].tolist() for c in layer.channels],
-        "W_tilde": [layer.weight_tilde[c].tolist() for c in layer.channels],
+        "W": [w.tolist() for w in layer.weight.unbind(1)],
+        "W_tilde": [w[:, None].tolist() for w in layer.weight_tilde],
         "W_mix": layer.weight_mix.tolist(),
     }
     out, count = evaluate(x.tolist(), low.tolist(), high.tolist(), weights)

@@ -1,29 +1,22 @@
 """The trainer against what the protocol says, with losses written by hand."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch import nn
 
 from acm.errors import UsageError
-from acm.filters import low_pass
 from acm.nn import build
-from acm.training import DEEZER, RELEASED, Protocol, fit, protocol_for
+from acm.training import DEEZER, RELEASED, Protocol, Setting, fit, protocol_for
 
 SETTINGS = dict(lr=0.05, weight_decay=1e-3, seed=0)
 
 
-@pytest.fixture
-def task():
-    """Two noisy clusters on a ring with chords."""
-    generator = torch.Generator().manual_seed(0)
-    y = torch.arange(60) % 2
-    x = torch.randn(60, 8, generator=generator) + y[:, None] * 1.0
-    edge_index = torch.stack([torch.arange(60), (torch.arange(60) + 2) % 60])
-    edge_index = torch.cat([edge_index, edge_index.flip(0)], 1)
-    part = torch.randperm(60, generator=generator)
-    train, val = torch.zeros(2, 60, dtype=torch.bool)
-    train[part[:30]], val[part[30:45]] = True, True
-    return x, low_pass(edge_index, 60), y, train, val
+def fit_one(model, x, graph, y, train, val, protocol=RELEASED, **settings):
+    """Train one trial."""
+    (fitted,) = fit(model, x, graph, y, [Setting(train, val, **settings)], protocol=protocol)
+    return fitted
 
 
 class Scripted(nn.Module):
@@ -47,7 +40,9 @@ class Scripted(nn.Module):
 def run_script(losses, protocol):
     y = torch.zeros(4, dtype=torch.long)
     mask = torch.tensor([True, True, False, False])
-    return fit(Scripted(losses), None, None, y, mask, ~mask, **SETTINGS, protocol=protocol)
+    setting = Setting(mask, ~mask, **SETTINGS)
+    # Not stacked: what the model gives is no function of its weights.
+    return fit(Scripted(losses), None, None, y, [setting], protocol=protocol, stack=False)[0]
 
 
 def test_stops_at_the_first_epoch_beyond_the_window_above_the_mean_of_the_window_before():
@@ -95,14 +90,14 @@ def test_same_seed_same_result_to_the_bit_whatever_the_global_generator(task, na
     x, graph, y, train, val = task
     protocol = Protocol(max_epochs=30)
     model = build(name, 8, 2, hidden=8, dropout=0.5)
-    first = fit(model, x, graph, y, train, val, **SETTINGS, protocol=protocol)
+    first = fit_one(model, x, graph, y, train, val, **SETTINGS, protocol=protocol)
     another = build(name, 8, 2, hidden=8, dropout=0.5)
     torch.manual_seed(77)
     before = torch.random.get_rng_state()
-    second = fit(another, x, graph, y, train, val, **SETTINGS, protocol=protocol)
+    second = fit_one(another, x, graph, y, train, val, **SETTINGS, protocol=protocol)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert first.history == second.history
-    other = fit(
+    other = fit_one(
         model, x, graph, y, train, val, lr=0.05, weight_decay=1e-3, seed=1, protocol=protocol
     )
     assert other.history != first.history
@@ -110,7 +105,7 @@ def test_same_seed_same_result_to_the_bit_whatever_the_global_generator(task, na
 
 def test_the_returned_model_is_the_selected_epochs(task):
     x, graph, y, train, val = task
-    fitted = fit(
+    fitted = fit_one(
         build("ACM-GCN", 8, 2, hidden=8),
         x,
         graph,
@@ -130,14 +125,41 @@ def test_the_returned_model_is_the_selected_epochs(task):
     assert accuracy == fitted.val_accuracy == fitted.history.val_accuracy[fitted.best_epoch]
 
 
-def test_labels_outside_training_and_validation_are_never_read(task):
-    x, graph, y, train, val = task
-    hidden = y.clone()
-    hidden[~(train | val)] = -12345  # cross-entropy would fail on it
-    protocol = Protocol(max_epochs=20)
-    seen = fit(build("GCN", 8, 2), x, graph, y, train, val, **SETTINGS, protocol=protocol)
-    unseen = fit(build("GCN", 8, 2), x, graph, hidden, train, val, **SETTINGS, protocol=protocol)
-    assert seen.history == unseen.history
+@pytest.mark.parametrize("name", ["GCN", "ACM-GCN"])
+def test_labels_outside_training_and_validation_are_never_read(task, trials, name):
+    x, graph, y, *_ = task
+    known = torch.stack([t.train | t.val for t in trials[:3]]).any(0)
+    assert 0 < int((~known).sum())
+    generator = torch.Generator().manual_seed(0)
+    poisons = [
+        torch.full((60,), -1),
+        torch.full((60,), -12345),  # cross-entropy would fail on it
+        torch.randint(2, (60,), generator=generator),
+        torch.full((60,), 2**62),
+    ]
+    results = []
+    for poison in (y, *poisons):
+        hidden = torch.where(known, y, poison)
+        results.append(
+            fit(build(name, 8, 2), x, graph, hidden, trials[:3], protocol=Protocol(max_epochs=20))
+        )
+    for unseen in results[1:]:
+        for ours, theirs in zip(results[0], unseen):
+            assert ours.history == theirs.history
+            assert torch.equal(ours.prediction, theirs.prediction)
+
+
+def test_nor_is_a_label_that_only_another_trial_may_see(task, trials):
+    x, graph, y, *_ = task
+    first, second = trials[:2]
+    only_second = (second.train | second.val) & ~(first.train | first.val)
+    assert only_second.any()
+    seen, unseen = (
+        fit(build("GCN", 8, 2), x, graph, labels, [first, second], protocol=Protocol(max_epochs=20))
+        for labels in (y, torch.where(only_second, 1 - y, y))
+    )
+    assert seen[0].history == unseen[0].history
+    assert seen[1].history != unseen[1].history
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw"])
@@ -146,7 +168,7 @@ def test_a_step_is_the_textbooks(task, optimizer):
     x, graph, y, train, val = task
     x = x.double()
     lr, decay = 0.1, 0.2
-    fitted = fit(
+    fitted = fit_one(
         build("MLP-1", 8, 2).double(),
         x,
         graph,
@@ -162,7 +184,7 @@ def test_a_step_is_the_textbooks(task, optimizer):
     model = build("MLP-1", 8, 2).double()
     torch.manual_seed(3)
     model.reset_parameters()
-    w = next(model.parameters()).detach().clone()
+    w = next(model.parameters()).detach()[:, 0].clone()
     m, v = torch.zeros_like(w), torch.zeros_like(w)
     losses = []
     for t in range(1, 4):
@@ -182,18 +204,87 @@ def test_a_step_is_the_textbooks(task, optimizer):
 
 def test_learns(task):
     x, graph, y, train, val = task
-    fitted = fit(build("ACM-GCN", 8, 2), x, graph, y, train, val, **SETTINGS)
+    fitted = fit_one(build("ACM-GCN", 8, 2), x, graph, y, train, val, **SETTINGS)
     assert fitted.val_accuracy >= 0.8 and fitted.epochs > 201
+
+
+def test_dropout_of_a_setting_goes_before_the_models(task):
+    x, graph, y, train, val = task
+    protocol = Protocol(max_epochs=10)
+    losses = [
+        fit_one(
+            build("GCN", 8, 2, dropout=own), x, graph, y, train, val, protocol, **SETTINGS, **d
+        ).history.train_loss
+        for own, d in ((0.1, {"dropout": 0.6}), (0.6, {}), (0.1, {}), (0.1, {"dropout": 0.0}))
+    ]
+    assert losses[0] == losses[1]
+    assert losses[0] != losses[2] != losses[3]
+
+
+def test_without_dropout_one_pass_serves_training_and_evaluation(task):
+    x, graph, y, train, val = task
+    calls = []
+    model = build("GCN", 8, 2)
+    model.register_forward_hook(lambda module, *_: calls.append(module.training))
+    for dropout, passes in ((0.5, 2), (0.0, 1)):
+        calls.clear()
+        fit_one(
+            model, x, graph, y, train, val, Protocol(max_epochs=40), **SETTINGS, dropout=dropout
+        )
+        assert passes * 40 <= len(calls) <= passes * 40 + 6  # a few before, to see what it is
+
+
+def test_on_epoch_hears_of_every_epoch_and_may_end_the_training(task, trials):
+    x, graph, y, *_ = task
+    heard = []
+    fits = fit(
+        build("MLP-2", 8, 2), x, graph, y, trials[:3], protocol=Protocol(window=20), batch=3,
+        on_epoch=lambda *args: heard.append(args),
+    )  # fmt: skip
+    epochs = sorted(f.epochs for f in fits)
+    assert [e for e, _ in heard] == list(range(epochs[-1]))
+    assert [n for _, n in heard] == [sum(e < f for f in epochs) for e in range(epochs[-1])]
+
+    def enough(epoch, number):
+        if epoch == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        fit(build("MLP-2", 8, 2), x, graph, y, trials[:3], on_epoch=enough)
+
+
+def test_no_trials_are_no_fits(task):
+    x, graph, y, *_ = task
+    assert fit(build("GCN", 8, 2), x, graph, y, []) == []
 
 
 def test_bad_input_is_said_in_one_line(task):
     x, graph, y, train, val = task
     model = build("GCN", 8, 2)
+    good = Setting(train, val, **SETTINGS)
+    for change, words in (
+        (dict(val=train), "30 nodes are in the train and the val mask"),
+        (dict(train=train.long()), "train mask"),
+        (dict(lr=float("nan")), "lr is nan"),
+        (dict(weight_decay=-1.0), "weight_decay -1.0"),
+        (dict(dropout=1.0), "dropout is 1.0"),
+        (dict(dropout=-0.1), "dropout is -0.1"),
+        (dict(seed=-1), "seed is -1"),
+    ):
+        with pytest.raises(UsageError, match=words) as error:
+            fit(model, x, graph, y, [good, dataclasses.replace(good, **change)])
+        assert "\n" not in str(error.value)
+    with pytest.raises(UsageError, match="batch is 0"):
+        fit(model, x, graph, y, [good], batch=0)
+    with pytest.raises(UsageError, match="negative label"):
+        fit(model, x, graph, y - 1, [good])
+    with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
+        fit(nn.Linear(8, 2), x, graph, y, [dataclasses.replace(good, dropout=0.5)])
     with pytest.raises(UsageError, match="val mask"):
-        fit(model, x, graph, y, train, torch.zeros_like(val), **SETTINGS)
+        fit_one(model, x, graph, y, train, torch.zeros_like(val), **SETTINGS)
     with pytest.raises(UsageError, match="train mask"):
-        fit(model, x, graph, y, train[:5], val, **SETTINGS)
+        fit_one(model, x, graph, y, train[:5], val, **SETTINGS)
     with pytest.raises(UsageError, match="lr is 0"):
-        fit(model, x, graph, y, train, val, lr=0, weight_decay=0, seed=0)
+        fit_one(model, x, graph, y, train, val, lr=0, weight_decay=0, seed=0)
     with pytest.raises(UsageError, match="not a number at epoch 0"):
-        fit(model, x * torch.nan, graph, y, train, val, **SETTINGS)
+        fit_one(model, x * torch.nan, graph, y, train, val, **SETTINGS)

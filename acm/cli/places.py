@@ -1,0 +1,55 @@
+"""Where a command's trainings run: options that `acm run` and `acm search` share."""
+
+from __future__ import annotations
+
+import os
+
+
+def add_options(parser) -> None:
+    """Add the options to a parser or a group of it."""
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="CPU threads, each with trials of its own (default: all cores); the results do not"
+        " depend on it",
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="processes instead, which is faster for hundreds of small trainings",
+    )
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="workers of a Dask cluster, such as tcp://10.0.0.1:8786"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def place(args):
+    """The `acm.experiments.Place` that the options ask for.
+
+    Raises:
+        UsageError: If they ask for more than one, or for what cannot be.
+    """
+    from acm.errors import UsageError
+    from acm.experiments import Place
+
+    asked = [name for name in ("threads", "processes", "dask") if getattr(args, name) is not None]
+    if len(asked) > 1:
+        raise UsageError(f"--{asked[0]} and --{asked[1]}: one of them is enough")
+    if args.device.split(":")[0] not in ("cpu", "cuda"):
+        raise UsageError(f"--device is {args.device!r}: cpu or cuda is needed")
+    cores = os.cpu_count() or 1
+    for name in ("threads", "processes"):
+        number = getattr(args, name)
+        if number is not None and not 1 <= number <= cores:
+            raise UsageError(f"--{name} is {number}: from 1 to {cores}, the cores there are")
+    if args.dask is not None:
+        return Place("dask", address=args.dask)
+    if args.processes:
+        return Place("processes", args.processes)
+    if args.threads:
+        return Place("here", args.threads)
+    return None

@@ -1,0 +1,103 @@
+"""`acm search`: choose hyperparameters by validation, without a look at a test label."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from acm.cli.places import add_options, place
+
+_NAMES = ("lr", "weight_decay", "dropout", "hidden")
+
+
+def add_parser(subparsers) -> None:
+    """Register `acm search`."""
+    parser = subparsers.add_parser(
+        "search",
+        help="choose hyperparameters by validation",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="""\
+Train every configuration of a grid, by default the paper's, and print those that validation
+prefers. No test label is read: the last line is the `acm run` command that tests the choice.""",
+        epilog="""\
+examples:
+  acm search --dataset cornell --model ACM-GCN --processes 2
+  acm search --dataset texas --model GCN --strategy halving
+  acm search --dataset cora --model MLP-2 --lr 0.01,0.05 --weight-decay 0,5e-4 --dropout 0.5""",
+    )
+    what = parser.add_argument_group("what to train")
+    what.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
+    what.add_argument("--model", required=True, metavar="NAME", help="see `acm run --help`")
+    what.add_argument("--protocol", default="random", metavar="random|fixed", help="see `acm run`")
+    what.add_argument("--splits", type=int, metavar="N", help="how many splits (default: 10)")
+    what.add_argument("--seed", type=int, default=0, metavar="S", help="see `acm run`")
+    what.add_argument(
+        "--strategy",
+        default="grid",
+        metavar="grid|halving",
+        help="every configuration on every split (default), or only the better third goes on"
+        " after the first split, and again after the third",
+    )
+    values = parser.add_argument_group("ranges, joined by commas (default: the paper's)")
+    for name in _NAMES:
+        values.add_argument(f"--{name.replace('_', '-')}", metavar="X,X", help=f"values of {name}")
+    how = parser.add_argument_group("how to run it")
+    how.add_argument(
+        "--store",
+        default="search.csv",
+        metavar="FILE",
+        help="CSV file that keeps the trials (default: search.csv)",
+    )
+    how.add_argument("--top", type=int, default=10, metavar="N", help="how many to print")
+    add_options(how)
+    parser.set_defaults(run=run)
+
+
+def run(args) -> int:
+    """Search, print the best configurations, and say how to test the first."""
+    from acm.experiments import search
+
+    found = search(
+        args.dataset,
+        args.model,
+        args.protocol,
+        args.splits,
+        args.seed,
+        _space(args),
+        args.strategy,
+        args.store,
+        args.device,
+        not args.quiet,
+        place(args),
+    )
+    ranked = sorted(found.surface, key=lambda c: (-c.splits, -c.accuracy, c.loss))
+    for c in ranked[: max(args.top, 0)]:
+        print(
+            f"validation {100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} % on {c.splits} splits:"
+            f" {', '.join(f'{name} {value:g}' for name, value in c.hyperparameters.items())}"
+        )
+    print(f"{len(found.surface)} configurations, {found.trainings} trainings; kept: {args.store}")
+    words = ["acm", "run", "--dataset", args.dataset, "--model", args.model]
+    words += ["--protocol", args.protocol] + (["--splits", str(args.splits)] if args.splits else [])
+    for name, value in found.chosen.items():
+        words += [f"--{name.replace('_', '-')}", f"{value:g}"]
+    print(f"to test the choice: {shlex.join(words)}")
+    return 0
+
+
+def _space(args) -> dict[str, list[float]]:
+    from acm.errors import UsageError
+
+    space = {}
+    for name in _NAMES:
+        text = getattr(args, name)
+        if text is None:
+            continue
+        try:
+            kind = int if name == "hidden" else float
+            space[name] = [kind(value) for value in text.split(",")]
+        except ValueError as error:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is {text!r}: numbers joined by commas are needed"
+            ) from error
+    return space

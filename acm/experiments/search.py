@@ -1,0 +1,163 @@
+"""Choosing hyperparameters by validation, over the grids of the paper's appendix.
+
+Nothing here meets a test label: trials are run by `validate`, whose rows have no test accuracy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from acm import paper
+from acm.errors import UsageError, unknown
+from acm.experiments.places import Place
+from acm.experiments.record import Validation
+from acm.experiments.run import validate
+from acm.experiments.store import Store
+from acm.experiments.trial import HYPERPARAMETERS, SYNTHETIC, Trial, cell
+
+STRATEGIES = ("grid", "halving")
+_KEEP = 1 / 3  # of the configurations, after each round of halving
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A point of the validation surface.
+
+    Attributes:
+        hyperparameters: What was tried.
+        splits: On how many splits.
+        accuracy: Mean validation accuracy over these, from 0 to 1; −1 if a loss was no number.
+        std: Its standard deviation over the splits (`n − 1`), 0 for a single one.
+        loss: Mean validation loss.
+    """
+
+    hyperparameters: dict[str, float]
+    splits: int
+    accuracy: float
+    std: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found.
+
+    Attributes:
+        chosen: The hyperparameters with the best mean validation accuracy over all splits; of
+            several, those with the lowest mean validation loss.
+        surface: Every configuration with what validation says of it, in the order of the grid.
+        trainings: How many trials the surface rests on.
+    """
+
+    chosen: dict[str, float]
+    surface: list[Configuration]
+    trainings: int
+
+
+def grid(model: str, dataset: str, table: str = "real_world") -> dict[str, list[float]]:
+    """The values that the paper tried for a model on a graph (Appendix A).
+
+    The embedded graph has the ranges of the paper's synthetic ones.
+
+    Args:
+        model, dataset: Names.
+        table: `"real_world"` or `"ablation"`.
+
+    Raises:
+        UsageError: If a name is unknown, or the paper says nothing of the model.
+    """
+    where = ("synthetic", model) if dataset == "synthetic" else (table, model, dataset)
+    space = paper.search_space(*where)
+    rest = SYNTHETIC if dataset == "synthetic" else {"hidden": 64, "dropout": 0.0}
+    return {name: list(space.get(name, [rest.get(name)])) for name in HYPERPARAMETERS}
+
+
+def search(
+    dataset: str,
+    model: str,
+    protocol: str = "random",
+    splits: int | None = None,
+    seed: int = 0,
+    space: Mapping[str, Sequence[float]] | None = None,
+    strategy: str = "grid",
+    store: str | Path | None = None,
+    device: str = "cpu",
+    progress: bool = True,
+    place: Place | None = None,
+    **options,
+) -> Search:
+    """Find the hyperparameters that validation prefers, without a look at the test sets.
+
+    Args:
+        dataset, model, protocol, splits, seed, options: As in `cell`.
+        space: Values of `lr`, `weight_decay`, `dropout` and `hidden`; what is left out is the
+            paper's range (`grid`).
+        strategy: `"grid"` trains every configuration on every split. `"halving"` trains all on
+            one split, the better third on two more, and so on: about a sixth of the work for ten
+            splits, and the order among the last is the grid's own.
+        store: Path of the CSV file that keeps the trials; a search that was interrupted goes on.
+        device, progress, place: As in `run`.
+
+    Raises:
+        UsageError: As `cell` and `run`; or if the strategy or a name in `space` is unknown, a
+            range is empty, or no configuration could be trained.
+    """
+    if strategy not in STRATEGIES:
+        raise unknown("strategy", strategy, STRATEGIES)
+    given = dict(space or {})
+    for name in given:
+        if name not in HYPERPARAMETERS:
+            raise unknown("hyperparameter", name, HYPERPARAMETERS)
+    if set(given) != set(HYPERPARAMETERS):
+        given = grid(model, dataset) | given
+    for name, values in given.items():
+        if not len(values):
+            raise UsageError(f"the range of {name} is empty: one value or more are needed")
+    points = [dict(zip(given, values)) for values in itertools.product(*given.values())]
+    cells = [cell(dataset, model, protocol, splits, seed, point, **options) for point in points]
+    kept = Store(store, Validation) if store else None
+    seen: list[list[Validation]] = [[] for _ in cells]
+    for chosen, start, stop in _rounds(strategy, seen, len(cells[0])):
+        trials: list[Trial] = [t for k in chosen for t in cells[k][start:stop]]
+        rows = validate(trials, kept, device, progress, place)
+        for number, k in enumerate(chosen):
+            seen[k] += rows[number * (stop - start) : (number + 1) * (stop - start)]
+    surface = [_configuration(point, rows) for point, rows in zip(points, seen)]
+    longest = max(c.splits for c in surface)
+    best = max((c for c in surface if c.splits == longest), key=lambda c: (c.accuracy, -c.loss))
+    if best.accuracy < 0:
+        raise UsageError("no configuration could be trained: the losses were no numbers")
+    return Search(best.hyperparameters, surface, sum(map(len, seen)))
+
+
+def _rounds(strategy: str, seen: list[list], splits: int):
+    """Which configurations to train next, and on which splits: `(numbers, start, stop)`."""
+    going = list(range(len(seen)))
+    if strategy == "grid":
+        yield going, 0, splits
+        return
+    start, stop = 0, 1
+    while start < splits:
+        yield going, start, min(stop, splits)
+        ranked = sorted(going, key=lambda k: _rank(seen[k]), reverse=True)
+        going = sorted(ranked[: max(1, round(len(going) * _KEEP))])
+        start, stop = stop, stop * 3
+
+
+def _rank(rows: list[Validation | None]) -> tuple[float, float]:
+    if None in rows:
+        return -1.0, -np.inf
+    return np.mean([r.val_accuracy for r in rows]), -np.mean([r.val_loss for r in rows])
+
+
+def _configuration(point: dict, rows: list[Validation | None]) -> Configuration:
+    accuracy, negative = _rank(rows)
+    std = 0.0
+    if len(rows) > 1 and None not in rows:
+        std = float(np.std([r.val_accuracy for r in rows], ddof=1))
+    return Configuration(point, len(rows), float(accuracy), std, -float(negative))

@@ -1,0 +1,59 @@
+"""Adam and AdamW for stacked weights: a learning rate and weight decay for each trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from acm import kernels
+
+BETAS, EPS = (0.9, 0.999), 1e-8
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) on weights `[B, …]`, as `torch.optim.Adam` on each trial.
+
+    Args:
+        weights: Stacked weights, changed in place.
+        lr: Learning rate of each trial, `[B]`.
+        weight_decay: Weight decay of each trial, `[B]`.
+        decoupled: Whether it shrinks the weights themselves (AdamW) or adds to the gradient.
+    """
+
+    def __init__(
+        self, weights: Sequence[Tensor], lr: Tensor, weight_decay: Tensor, decoupled: bool
+    ):
+        self.steps = 0
+        self.mean = [torch.zeros_like(w) for w in weights]
+        self.square = [torch.zeros_like(w) for w in weights]
+        self.lr = lr
+        self.shrink = 1 - lr * weight_decay if decoupled else torch.ones_like(lr)
+        self.l2 = torch.zeros_like(lr) if decoupled else weight_decay
+
+    @torch.no_grad()
+    def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
+        """Move the weights once."""
+        self.steps += 1
+        correction = tuple(1 - beta**self.steps for beta in BETAS)
+        for state in zip(weights, gradients, self.mean, self.square):
+            if kernels.fit(*state):
+                kernels.adam(*state, self.lr, self.shrink, self.l2, BETAS, correction, EPS)
+            else:
+                self._step(*state, correction)
+
+    def _step(self, w: Tensor, g: Tensor, m: Tensor, v: Tensor, correction) -> None:
+        def each(values: Tensor) -> Tensor:  # one value a trial, ready to meet `[B, …]`
+            return values.to(w.dtype).view(-1, *[1] * (w.dim() - 1))
+
+        g = g + each(self.l2) * w
+        m.lerp_(g, 1 - BETAS[0])
+        v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+        root = v.sqrt().div_(correction[1] ** 0.5).add_(EPS)
+        w.mul_(each(self.shrink)).sub_(each(self.lr / correction[0]) * m / root)
+
+    def keep(self, trials: Tensor) -> None:
+        """Go on with these trials only."""
+        self.mean, self.square = ([t[trials] for t in ts] for ts in (self.mean, self.square))
+        self.lr, self.shrink, self.l2 = (t[trials] for t in (self.lr, self.shrink, self.l2))

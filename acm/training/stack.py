@@ -1,0 +1,190 @@
+"""Many sets of weights for one module: `[B, …]` where it has `[…]`."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import psutil
+import torch
+from torch import Tensor, nn
+
+from acm.errors import UsageError
+from acm.nn import Dropout
+from acm.training.setting import Setting
+
+# Where a draw stands in a trial's stream: the epoch, then the dropout layer, then the element.
+_EPOCH, _LAYER = 2**44, 2**36
+
+
+# PyTorch's generator belongs to the whole process: only one thread at a time may draw from it.
+GENERATOR = threading.RLock()
+
+
+@contextmanager
+def own_generator(device: torch.device):
+    """PyTorch's generator for this thread alone; what it was before is restored."""
+    devices = [device] if device.type == "cuda" else []
+    with GENERATOR, torch.random.fork_rng(devices=devices):
+        yield
+
+
+class Stack:
+    """The weights of a batch of trials, drawn by the seed of each, in a copy of the module.
+
+    Args:
+        template: The module, which is left as it is.
+        trials: What each is to be.
+        stacked: Whether the module runs all trials at once, or is called with the weights of one.
+    """
+
+    def __init__(self, template: nn.Module, trials: Sequence[Setting], stacked: bool = True):
+        self.template, self.stacked, self.mode = template, stacked, None
+        drawn = []
+        blank = copy.deepcopy(template).cpu()  # a GPU's generator would draw other weights
+        for trial in trials:
+            torch.manual_seed(trial.seed)
+            blank.reset_parameters()
+            drawn.append([p.detach().clone() for p in blank.parameters()])
+        self.names = [name for name, _ in template.named_parameters()]
+        # A weight that several modules share has several names.
+        every = template.named_parameters(remove_duplicate=False)
+        place = {id(p): k for k, p in enumerate(template.parameters())}
+        self.places = [(name, place[id(p)]) for name, p in every]
+        self.module = copy.deepcopy(template)
+        self.layers = [m for m in self.module.modules() if isinstance(m, Dropout)]
+        # Kept on the side: the module may hold views of one trial.
+        device = next(template.parameters()).device
+        self.values = [torch.stack(w).to(device) for w in zip(*drawn)]
+        keys = [_key(trial.seed) for trial in trials]
+        self.key = torch.tensor(keys, dtype=torch.int64, device=device)
+        self.p = [
+            torch.tensor(
+                [float(layer.p) if t.dropout is None else t.dropout for t in trials],
+                dtype=torch.float64,
+                device=device,
+            )
+            for layer in self.layers
+        ]
+        self._install()
+
+    @property
+    def random(self) -> bool:
+        """Whether training draws anything at all."""
+        return not self.stacked or any(bool((p > 0).any()) for p in self.p)
+
+    def __call__(self, x, graph, epoch: int, training: bool) -> Tensor:
+        """The logits of all trials, `[B, N, C]`."""
+        if self.mode is not training:
+            self.module.train(training)
+            self.mode = training
+        for number, layer in enumerate(self.layers):
+            layer.counter.fill_(epoch * _EPOCH + number * _LAYER)
+        logits = self.module(x, graph)
+        return logits if self.stacked else logits[None]
+
+    def gradients(self, loss: Tensor) -> list[Tensor]:
+        """Those of the loss in the weights of every trial, `[B, …]`."""
+        grads = torch.autograd.grad(loss, self.weights, allow_unused=True)
+        grads = [torch.zeros_like(w) if g is None else g for w, g in zip(self.weights, grads)]
+        return grads if self.stacked else [g[None] for g in grads]
+
+    def _install(self) -> None:
+        """Put weights and draws where the module looks for them."""
+
+        def own(tensor: Tensor) -> Tensor:
+            return tensor if self.stacked else tensor[0]
+
+        self.weights = [nn.Parameter(own(value)) for value in self.values]
+        for name, k in self.places:
+            weight = self.weights[k]
+            *path, last = name.split(".")
+            setattr(self.module.get_submodule(".".join(path)), last, weight)
+        for layer, p in zip(self.layers, self.p):
+            layer.p, layer.key = own(p), own(self.key)
+            layer.counter = torch.zeros_like(layer.key)
+
+    def keep(self, places: Tensor) -> None:
+        """Go on with these trials only."""
+        self.values = [value[places] for value in self.values]
+        self.key = self.key[places]
+        self.p = [p[places] for p in self.p]
+        self._install()
+
+    def state(self, place: int) -> dict[str, Tensor]:
+        """A copy of one trial's weights, and of what else its module keeps."""
+        if not self.stacked:
+            return {n: value.detach().clone() for n, value in self.module.state_dict().items()}
+        return {name: value[place].clone() for name, value in zip(self.names, self.values)}
+
+    def model(self, state: dict[str, Tensor]) -> nn.Module:
+        """A module of its own with these weights, in evaluation mode."""
+        model = copy.deepcopy(self.template)
+        model.load_state_dict(state, strict=False)
+        return model.eval()
+
+
+def _key(seed: int) -> int:
+    """The key of a trial's draws: 64 well-mixed bits, odd, as a signed number."""
+    bits = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) | 1
+    return bits - 2**64 if bits >= 2**63 else bits
+
+
+def stackable(template: nn.Module, x, graph, trial: Setting) -> bool:
+    """Whether the module gives, for stacked weights, what it gives for those of one trial."""
+    # Two trials, for what one does cannot be told from what all do if there is only one.
+    trials = [trial, replace(trial, seed=trial.seed + 1)]
+    with own_generator(trial.train.device), torch.no_grad():
+        try:
+            stacked = Stack(template, trials)
+            before = torch.random.get_rng_state()
+            stacked(x, graph, 0, training=True)
+            if not torch.equal(torch.random.get_rng_state(), before):
+                return False  # it has draws that all trials would share
+            many = stacked(x, graph, 0, training=False)
+        except UsageError:
+            raise
+        except (RuntimeError, NotImplementedError, ValueError, TypeError, AttributeError):
+            return False
+        alone = torch.cat(
+            [Stack(template, [t], stacked=False)(x, graph, 0, training=False) for t in trials]
+        )
+    return many.shape == alone.shape and torch.allclose(many, alone, rtol=1e-3, atol=1e-5)
+
+
+#: What a batch may fill on a CPU: beyond it, trials push each other out of the cache.
+CACHE = 96 * 2**20
+#: No batch is larger than this; beyond, the cost of Python no longer counts.
+LARGEST = 64
+
+
+def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
+    """How many trials to stack: as many as are fastest, and fit into half of the free memory.
+
+    On a CPU one more trial saves a share of the time that Python takes between the kernels, and
+    costs once the batch leaves the cache; on a GPU only memory counts. `benchmarks/README.md` has
+    the curve.
+    """
+    with own_generator(trial.train.device):
+        stack = Stack(copy.deepcopy(model), [trial])
+        held: dict[int, int] = {}
+
+        def see(tensor: Tensor) -> Tensor:
+            if tensor.layout == torch.strided:
+                held[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(see, lambda tensor: tensor):
+            logits = stack(x, graph, 0, training=True)
+    weights = sum(value.untyped_storage().nbytes() for value in stack.values)
+    # Weights, gradient, both moments and the selected weights; activations and their gradients.
+    trial_bytes = 5 * weights + 2 * (sum(held.values()) + logits.untyped_storage().nbytes())
+    if logits.is_cuda:
+        free, most = torch.cuda.mem_get_info(logits.device)[0], 1024
+        return max(1, min(most, free // 2 // trial_bytes))
+    free = psutil.virtual_memory().available
+    return max(1, min(LARGEST, CACHE // trial_bytes, free // 2 // trial_bytes))

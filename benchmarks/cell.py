@@ -1,0 +1,266 @@
+"""A cell of Table 3 by this engine, by the authors' way, and by plain PyTorch Geometric.
+
+    python benchmarks/cell.py cornell cora film squirrel    ten splits each, and both ratios
+    python benchmarks/cell.py --curve cornell               time against the size of the batch
+
+Every measurement runs in a process of its own, engine and baselines by turns, so that whatever
+else the machine does hits all alike; figures are medians over `--runs`. Compare within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+KINDS = ("engine", "dense", "pyg")
+BATCHES = (1, 2, 5, 10, 30, 100)
+SHARE = 0.6  # of the free memory that a baseline may ask for
+
+
+def held(peak: bool = False) -> float:
+    """Memory of this process in MB: now, or the most so far."""
+    # Not `getrusage`: its peak counts the parent's memory at the fork as well.
+    with open("/proc/self/status") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return int(fields["VmHWM" if peak else "VmRSS"].split()[0]) * 1024 / 1e6
+
+
+def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: str = "cpu"):
+    """Train some epochs of trials that can be stacked, by the engine.
+
+    Args:
+        trials: `acm.experiments.Trial`, of one model on one graph.
+        epochs: How many, 2 or more; none is cut short by early stopping.
+        batch: How many to stack.
+        device: Where.
+
+    Returns:
+        Milliseconds of a trial's epoch, the first of each batch left out, and the fits.
+    """
+    from acm.experiments import prepare
+    from acm.nn import build
+    from acm.training import Setting, fit, protocol_for
+
+    first = trials[0]
+    task = prepare(first.dataset, device)
+    shape = first.hidden, first.dropout, first.channels.split("+"), first.mix
+    model = build(first.model, task.x.shape[1], task.num_classes, *shape).to(task.y.device)
+    masks = [task.split(trial) for trial in trials]
+    settings = [
+        Setting(s.train, s.val, t.lr, t.weight_decay, t.entropy, t.dropout)
+        for t, s in zip(trials, masks)
+    ]
+    stamps: list[tuple[int, float]] = []
+    fits = fit(
+        model,
+        task.x,
+        task.low_pass,
+        task.y,
+        settings,
+        protocol=replace(protocol_for(first.dataset), max_epochs=epochs, window=None),
+        batch=batch,
+        keep_weights=False,
+        keep_going=True,  # diverging costs as much time
+        on_epoch=lambda epoch, _: stamps.append((epoch, time.perf_counter())),
+    )
+    seconds = sum(b[1] - a[1] for a, b in zip(stamps, stamps[1:]) if b[0])
+    return 1000 * seconds / (epochs - 1) / len(trials), fits
+
+
+def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float | str]:
+    """One measurement, in this process."""
+    from acm.experiments import prepare
+
+    task = prepare(graph)
+    before, (nodes, features) = held(), task.x.shape
+    if kind == "load":
+        return {"nodes": nodes, "entries of the filter": task.low_pass.col.numel()}
+    if kind == "engine":
+        seen = _engine(graph, args)
+    else:
+        needed = 8 * nodes * features + (8 * nodes**2 if kind == "dense" else 0)
+        if needed > SHARE * _free():  # features and what dropout leaves of them, two filters
+            return {"skipped": f"needs {needed / 1e9:.0f} GB"}
+        seen = _baseline(kind, task, args)
+    return seen | {"before": before, "peak": held(peak=True)}
+
+
+def _free() -> int:
+    import psutil
+
+    return psutil.virtual_memory().available
+
+
+def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
+    from acm.experiments import cell, run_cell
+    from acm.experiments.places import cores
+    from acm.experiments.run import on_threads
+
+    with on_threads(cores()):  # compile what is to be compiled
+        few_epochs(cell(graph, args.model, splits=2), 2)
+    start = time.perf_counter()
+    records = run_cell(graph, args.model, splits=args.splits, progress=False)
+    seconds = time.perf_counter() - start
+    epochs = sum(record.epochs for record in records)
+    return {
+        "seconds": seconds,
+        "splits": len(records),
+        "epochs": epochs,
+        "ms": 1000 * seconds / epochs,
+        "accuracy": statistics.mean(record.test_accuracy for record in records),
+    }
+
+
+def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
+    import torch
+    from baselines import BASELINES, epochs
+
+    from acm.experiments import cell
+    from acm.experiments.places import cores
+
+    x = task.x if isinstance(task.x, torch.Tensor) else task.x.to_dense()
+    (trial,) = cell(task.name, args.model, splits=1)
+    split = task.split(trial)
+    shape = x.shape[1], task.num_classes, trial.hidden, trial.dropout
+    model = BASELINES[kind](task.low_pass, *shape)
+    hyperparameters = trial.lr, trial.weight_decay
+    # Where cores are shared or a graph is small, threads that wait for each other are slower than
+    # one: a baseline has whichever is faster.
+    tries = []
+    for threads in sorted({1, cores()}):
+        torch.set_num_threads(threads)
+        end = time.perf_counter() + args.seconds / 2
+
+        def more(seconds: list[float], end=end) -> bool:  # the first epoch warms up
+            return len(seconds) < 2 or (len(seconds) < 200 and time.perf_counter() < end)
+
+        seconds = epochs(model, x, task.y, split.train, split.val, *hyperparameters, more)[1:]
+        tries.append((1000 * statistics.median(seconds), threads))
+    return dict(zip(("ms", "threads"), min(tries)))
+
+
+def curve(graph: str, args: argparse.Namespace) -> list[dict[str, float]]:
+    """Time of a trial's epoch over batch sizes, in this process."""
+    from acm.experiments import cell
+    from acm.experiments.places import cores
+    from acm.experiments.run import on_threads
+
+    trials = cell(graph, args.model, splits=args.trials)
+    points = []
+    for threads in sorted({1, cores()} if args.device == "cpu" else {1}):
+        with on_threads(threads):
+            few_epochs(trials[:2], 2, device=args.device)
+            for batch in (b for b in args.batches if b <= len(trials)):
+                ms, _ = few_epochs(trials, args.epochs, batch, args.device)
+                points.append({"threads": threads, "batch": batch, "ms": ms})
+            ms, _ = few_epochs(trials, args.epochs, None, args.device)
+            points.append({"threads": threads, "batch": "chosen", "ms": ms})
+    return points
+
+
+def run(arguments: Sequence[str], args: argparse.Namespace):
+    """What one measurement prints, from a process of its own."""
+    command = [sys.executable, __file__, "--model", args.model, *arguments]
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["killed: is there enough memory?"]
+        raise SystemExit(f"{' '.join(arguments)}: {lines[-1]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def compare(graph: str, args: argparse.Namespace) -> dict:
+    """All measurements of one graph: medians over the runs."""
+    options = ["--seconds", str(args.seconds)]
+    options += [] if args.splits is None else ["--splits", str(args.splits)]
+    facts = run(["--one", "load", graph], args)
+    kinds = [k for k in KINDS if k == "engine" or (args.model == "ACM-GCN" and args.baselines)]
+    seen: dict[str, list[dict]] = {kind: [] for kind in kinds}
+    for _ in range(args.runs):
+        for kind in kinds:
+            seen[kind].append(run(["--one", kind, graph, *options], args))
+    result = {"graph": graph, "model": args.model, "runs": args.runs, **facts}
+    for kind, rows in seen.items():
+        reason = next((row["skipped"] for row in rows if "skipped" in row), None)
+        result[kind] = {"skipped": reason} if reason else {
+            name: statistics.median(row[name] for row in rows) for name in rows[0]
+        }  # fmt: skip
+        if not reason and kind != "engine":
+            result[kind]["ratio"] = result[kind]["ms"] / result["engine"]["ms"]
+    return result
+
+
+def line(result: dict) -> str:
+    """A row of the table."""
+    engine = result["engine"]
+    cells = [
+        result["graph"],
+        f"{engine['seconds']:.2f} ({engine['splits']:.0f})",
+        f"{engine['epochs']:,.0f}",
+        f"{engine['ms']:.2f}",
+        f"{100 * engine['accuracy']:.2f}",
+        f"{engine['peak']:,.0f}",
+    ]
+    for kind in KINDS[1:]:
+        it = result.get(kind, {"skipped": "not run"})
+        cells += [it["skipped"]] * 3 if "skipped" in it else [
+            f"{it['ms']:.1f}", f"{it['ratio']:.1f}", f"{it['peak']:,.0f}"
+        ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def options() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("graphs", nargs="*", help="named graphs")
+    parser.add_argument("--model", default="ACM-GCN")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--splits", type=int, help="fewer splits than the paper has")
+    parser.add_argument("--seconds", type=float, default=8, help="of epochs of a baseline")
+    parser.add_argument("--no-baselines", dest="baselines", action="store_false")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
+    parser.add_argument("--curve", metavar="GRAPH", help="time against batch size instead")
+    parser.add_argument("--trials", type=int, default=100, help="of the curve")
+    parser.add_argument("--epochs", type=int, default=11, help="of the curve, the first not timed")
+    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="of the curve")
+    parser.add_argument("--device", default="cpu", help="of the curve")
+    parser.add_argument("--one", nargs=2, metavar=("KIND", "GRAPH"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if bool(args.graphs) + bool(args.curve) + bool(args.one) != 1:
+        parser.error("name graphs, or one with --curve")
+    return args
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    args = options()
+    if args.one:
+        print(json.dumps(measure(*args.one, args)))
+        return
+    results = []
+    if args.curve:
+        results = curve(args.curve, args)
+        print("| threads | batch | ms a trial-epoch |\n| ---: | ---: | ---: |")
+        for point in results:
+            print(f"| {point['threads']} | {point['batch']} | {point['ms']:.3f} |")
+    else:
+        print("| graph | s (splits) | epochs | ms a trial-epoch | test % | peak MB | dense, ms an"
+              " epoch | times ours | peak MB | PyG, ms an epoch | times ours | peak MB |")
+        print("| --- |" + " ---: |" * 11)
+    for graph in args.graphs:
+        results.append(compare(graph, args))
+        print(line(results[-1]), flush=True)
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump(results, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""One epoch of ACM-GCN on random graphs: how time and memory grow, one size at a time.
+
+    python benchmarks/scale.py           up to a million nodes and ten million edges
+    python benchmarks/scale.py --quick   the same series in small
+
+An epoch is a training step and an evaluation. Edges are undirected ones: each is stored twice, and
+the filter has a self-loop for each node besides. Every measurement runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from cell import held
+
+CLASSES, HIDDEN = 5, 64
+COLUMNS = ("nodes", "edges", "features", "trials")
+
+#: What grows, from where all start, and through which values.
+SERIES = {
+    "nodes": ((10**4, 10**5, 64, 1), (10**4, 10**5, 10**6)),
+    "edges": ((10**5, 0, 64, 1), (10**5, 10**6, 10**7)),
+    "features": ((10**4, 10**5, 64, 1), (64, 256, 1024, 4096)),
+    "trials": ((10**4, 10**5, 64, 1), (1, 3, 10, 30)),
+    "nodes and edges": ((10**4, 10**5, 64, 1), (10**4, 10**5, 10**6)),
+}
+QUICK = {
+    "nodes": ((100, 1000, 8, 1), (100, 1000)),
+    "edges": ((100, 0, 8, 1), (1000, 10000)),
+}
+
+
+def sizes(name: str, start: tuple[int, ...], value: int) -> tuple[int, ...]:
+    """Nodes, edges, features and trials of a point of a series; ten edges a node if both grow."""
+    now = dict(zip(COLUMNS, start))
+    now |= {"nodes": value, "edges": 10 * value} if name == "nodes and edges" else {name: value}
+    return tuple(now.values())
+
+
+def random_graph(nodes: int, edges: int, features: int):
+    """Dense normal features, the filter of `edges` undirected random edges, and classes."""
+    import torch
+
+    from acm.filters import low_pass
+
+    torch.manual_seed(0)
+    source, target = torch.randint(nodes, (2, edges))
+    edge_index = torch.stack([torch.cat([source, target]), torch.cat([target, source])])
+    return torch.randn(nodes, features), low_pass(edge_index, nodes), torch.arange(nodes) % CLASSES
+
+
+def measure(nodes: int, edges: int, features: int, trials: int, epochs: int) -> dict[str, float]:
+    """One measurement, in this process: the fastest epoch, the first left out."""
+    import torch
+
+    from acm.experiments.places import cores
+    from acm.experiments.run import on_threads
+    from acm.nn import build
+    from acm.training import Protocol, Setting, fit
+
+    x, low, y = random_graph(nodes, edges, features)
+    before, part = held(), torch.arange(nodes) % 10
+    settings = [Setting(part < 6, (6 <= part) & (part < 8), 0.01, 5e-4, t) for t in range(trials)]
+    stamps: list[float] = []
+    with on_threads(cores()):
+        fit(
+            build("ACM-GCN", features, CLASSES, HIDDEN, 0.5),
+            x,
+            low,
+            y,
+            settings,
+            protocol=Protocol(max_epochs=epochs + 1, window=None),
+            batch=trials,
+            stack=True,
+            keep_weights=False,
+            on_epoch=lambda *_: stamps.append(time.perf_counter()),
+        )
+    seconds = min(b - a for a, b in zip(stamps, stamps[1:]))
+    return {"seconds": seconds, "before": before, "peak": held(peak=True)}
+
+
+def run(point: Sequence[int], epochs: int) -> dict[str, float]:
+    """One measurement, in a process of its own."""
+    command = [sys.executable, __file__, "--one", *map(str, (*point, epochs))]
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["killed: is there enough memory?"]
+        raise SystemExit(f"{point}: {lines[-1]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
+    """`b` of the least-squares fit `log cost = a + b log size`."""
+    points = [(math.log(s), math.log(c)) for s, c in zip(sizes, costs)]
+    mean = [sum(p[i] for p in points) / len(points) for i in (0, 1)]
+    over = sum((p[0] - mean[0]) * (p[1] - mean[1]) for p in points)
+    return over / sum((p[0] - mean[0]) ** 2 for p in points)
+
+
+def growth(name: str, seen: dict[int, dict], empty: dict | None = None) -> str:
+    """The fitted exponents of a series in a sentence."""
+    values = sorted(seen)
+    seconds = [seen[v]["seconds"] for v in values]
+    text = f"{name}: time grows as their number ^ {exponent(values, seconds):.2f}"
+    text += f", between the last two ^ {exponent(values[-2:], seconds[-2:]):.2f}"
+    if empty is not None:
+        beyond = [max(s - empty["seconds"], 1e-9) for s in seconds]
+        text += f", beyond an epoch without any ^ {exponent(values, beyond):.2f}"
+    memory = [max(seen[v]["peak"] - seen[v]["before"], 1) for v in values]
+    return text + f"; memory ^ {exponent(values, memory):.2f}"
+
+
+def main() -> None:
+    """Measure every series, and print points and exponents."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small graphs, few series")
+    parser.add_argument("--series", nargs="+", choices=SERIES, help="by default all")
+    parser.add_argument("--epochs", type=int, default=4, help="timed ones, of which the fastest")
+    parser.add_argument("--memory", type=float, default=16, help="GB that no run may exceed")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
+    parser.add_argument("--one", type=int, nargs=5, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(measure(*args.one)))
+        return
+    done: dict[tuple[int, ...], dict] = {}
+
+    def point(at: tuple[int, ...]) -> dict:
+        if at not in done:
+            done[at] = run(at, args.epochs)
+            cells = [f"{size:,}" for size in at] + [f"{1000 * done[at]['seconds']:,.1f}"]
+            cells += [f"{done[at]['peak'] - done[at]['before']:,.0f}", f"{done[at]['peak']:,.0f}"]
+            print("| " + " | ".join(cells) + " |", flush=True)
+        return done[at]
+
+    print("| nodes | edges | features | trials | ms an epoch | its memory, MB | peak, MB |")
+    print("|" + " ---: |" * 7)
+    lines = []
+    for name, (start, values) in (QUICK if args.quick else SERIES).items():
+        if args.series and name not in args.series:
+            continue
+        empty = point(start) if name == "edges" else None
+        lines.append(growth(name, {v: point(sizes(name, start, v)) for v in values}, empty))
+    print("\n" + "\n".join(lines))
+    most = max(seen["peak"] for seen in done.values()) / 1000
+    print(f"most memory: {most:.1f} GB")
+    if args.json:
+        with open(args.json, "w") as file:
+            rows = [dict(zip(COLUMNS, at)) | seen for at, seen in done.items()]
+            json.dump({"points": rows, "growth": lines}, file, indent=1)
+    if most > args.memory:
+        raise SystemExit(f"more than {args.memory:g} GB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The scripts run, in small, and what they say of themselves is so."""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cell
+import gpu
+import pytest
+import scale
+
+from acm import experiments, paper
+from acm.experiments import Record, Store
+
+SCRIPTS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_an_exponent_is_found_whatever_the_factor():
+    assert scale.exponent([1, 10, 100], [3, 3 * 10**1.5, 3 * 10**3]) == pytest.approx(1.5)
+    seen = {n: {"seconds": 1 + 2 * n, "before": 10, "peak": 10 + n**2} for n in (10, 100, 1000)}
+    text = scale.growth("edges", seen, {"seconds": 1})
+    assert "without any ^ 1.00" in text and text.endswith("memory ^ 2.00")
+
+
+def test_one_size_of_a_series_grows_alone():
+    for name, (start, values) in scale.SERIES.items():
+        points = [scale.sizes(name, start, value) for value in values]
+        growing = {c for c, column in zip(scale.COLUMNS, zip(*points)) if len(set(column)) > 1}
+        assert growing == set(name.split(" and "))
+    assert (10**6, 10**7, 64, 1) in points
+
+
+def test_an_epoch_on_a_random_graph_is_timed():
+    seen = scale.measure(200, 500, 8, 2, 2)
+    assert 0 < seen["seconds"] < 60 and seen["peak"] >= seen["before"] > 10
+
+
+def test_epochs_of_a_stack_are_those_of_one_trial():
+    trials = experiments.cell("synthetic", "ACM-GCN", splits=3)
+    (_, alone), (ms, stacked) = (cell.few_epochs(t, 3, len(t)) for t in (trials[:1], trials))
+    assert ms > 0 and len(stacked) == 3 and stacked[0].history == alone[0].history
+    assert [fit.epochs for fit in stacked] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("kind", cell.KINDS)
+def test_a_measurement_of_a_cell(kind, monkeypatch):
+    import baselines
+    import torch
+
+    called, before = [], torch.get_num_threads()
+    monkeypatch.setattr(baselines, "epochs", lambda *a: called.append(a) or [9.0, 0.2, 0.1, 0.3])
+    monkeypatch.setattr(
+        experiments, "run_cell", lambda *a, **k: called.append(a) or [
+            argparse.Namespace(epochs=100, test_accuracy=0.5)] * 2
+    )  # fmt: skip
+    args = argparse.Namespace(model="ACM-GCN", splits=2, seconds=0.1)
+    seen = cell.measure(kind, "synthetic", args)
+    torch.set_num_threads(before)
+    assert called and seen["peak"] >= seen["before"]
+    if kind == "engine":
+        assert seen["epochs"] == 200 and seen["ms"] == 1000 * seen["seconds"] / 200
+    else:
+        assert seen["ms"] == 200 and isinstance(called[0][0], baselines.BASELINES[kind])
+
+
+def test_a_baseline_that_does_not_fit_says_so(monkeypatch):
+    monkeypatch.setattr(cell, "_free", lambda: 10**6)
+    args = argparse.Namespace(model="ACM-GCN", splits=2, seconds=0.1)
+    assert "GB" in cell.measure("dense", "synthetic", args)["skipped"]
+
+
+def test_medians_and_ratios_over_runs(monkeypatch):
+    engine = {"seconds": 1, "splits": 10, "epochs": 9, "accuracy": 0.9, "peak": 500}
+    answers = {"load": [{"nodes": 3, "edges": 4}],
+               "engine": [engine | {"ms": ms} for ms in (2, 1, 9)],
+               "dense": [{"ms": ms, "peak": 7} for ms in (30, 10, 40)],
+               "pyg": [{"skipped": "needs 99 GB"}] * 3}  # fmt: skip
+    monkeypatch.setattr(cell, "run", lambda arguments, args: answers[arguments[1]].pop(0))
+    args = argparse.Namespace(model="ACM-GCN", runs=3, splits=None, seconds=1, baselines=True)
+    result = cell.compare("cora", args)
+    assert (result["engine"]["ms"], result["dense"]["ms"], result["dense"]["ratio"]) == (2, 30, 15)
+    assert cell.line(result).endswith("| 30.0 | 15.0 | 7 |" + 3 * " needs 99 GB |")
+
+
+def test_the_variants_of_table_2_are_fourteen_networks():
+    rows = [row for row in paper.table("ablation_times") if row.dataset == "cornell"]
+    built = {
+        (t.model, t.channels, t.mix)
+        for row in rows
+        for t in experiments.cell("cornell", splits=1, **gpu.variant(row))
+    }
+    assert len(rows) == len(built) == 14
+    assert ("ACMII-GCN", "low+identity", True) in built and ("GCN", "low", False) in built
+    assert ("ACM-SGC-1", "low+high+identity", False) in built
+
+
+@pytest.mark.data
+def test_the_gpu_run_in_small_without_numba_pooch_or_raw_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "packed"))
+    monkeypatch.setattr("acm.data.PAPER_DATASETS", ("cornell",), raising=False)
+    assert 0 < gpu.pack(tmp_path / "packed") < 10
+    arguments = ["--dry-run", "--graphs", tmp_path / "packed", "--out", tmp_path / "out"]
+    bare = (
+        "import runpy, sys; sys.modules['numba'] = sys.modules['pooch'] = None;"
+        f" sys.path.insert(0, {str(SCRIPTS)!r}); runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    script = f"import sys; sys.argv = sys.argv[1:]; {bare}"
+    environment = {k: v for k, v in os.environ.items() if k != "ACM_DATA_MIRROR"}
+    environment["PYTHONPATH"] = str(SCRIPTS.parent)
+    done = subprocess.run([sys.executable, "-c", script, SCRIPTS / "gpu.py", *arguments],
+                          capture_output=True, text=True, env=environment)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["same dropout"] and summary["same initial weights"] and not summary["failed"]
+    assert summary["losses differ by"]["cornell val_loss"]["most"] == 0
+    with open(tmp_path / "out" / "times.csv") as file:
+        assert len(list(csv.DictReader(file))) == 14
+    records = Store(tmp_path / "out" / "runs.csv").records()
+    assert [r.model for r in records] == ["ACM-GCN", "GCN", "SGC-1"]
+    assert all(isinstance(r, Record) for r in records)
+    (on_cpu,) = Store(tmp_path / "out" / "cpu.csv").records()
+    assert on_cpu.outcome == records[0].outcome

@@ -1,0 +1,110 @@
+"""Choosing by validation: what is chosen, what is kept, and what is never seen."""
+
+import dataclasses
+import itertools
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from acm.errors import UsageError
+from acm.experiments import Place, Store, Validation, cell, grid, prepare, search
+
+SPACE = {"lr": [0.05, 0.01], "weight_decay": [1e-3], "dropout": [0.0, 0.5], "hidden": [8]}
+HERE = Place("here", 1)
+
+
+def find(**options):
+    return search("synthetic", "GCN", splits=3, space=SPACE, progress=False, place=HERE, **options)
+
+
+def test_the_grid_is_the_papers():
+    space = grid("ACM-GCN", "cornell")
+    assert np.prod([len(values) for values in space.values()]) == 270
+    assert space["hidden"] == [64] and space["lr"] == [0.01, 0.05, 0.1]
+    with pytest.raises(UsageError, match="unknown model"):
+        grid("MLP-2", "cornell")
+
+
+def test_the_choice_is_the_best_of_the_whole_surface(tmp_path):
+    found = find(store=tmp_path / "search.csv")
+    rows = Store(tmp_path / "search.csv", Validation).records()
+    assert found.trainings == len(rows) == 4 * 3
+    points = [dict(zip(SPACE, values)) for values in itertools.product(*SPACE.values())]
+    assert [c.hyperparameters for c in found.surface] == points
+    for c in found.surface:
+        own = [
+            r
+            for r in rows
+            if (r.lr, r.dropout) == tuple(c.hyperparameters[k] for k in ("lr", "dropout"))
+        ]
+        accuracies = [r.val_accuracy for r in own]
+        assert c.splits == 3 and c.accuracy == pytest.approx(np.mean(accuracies))
+        assert c.std == pytest.approx(np.std(accuracies, ddof=1))
+    best = max(found.surface, key=lambda c: (c.accuracy, -c.loss))
+    assert found.chosen == best.hyperparameters
+
+
+def test_halving_trains_less_and_its_survivors_are_those_of_the_first_splits():
+    whole, halved = find(), find(strategy="halving")
+    assert halved.trainings == 4 * 1 + 1 * 2 < whole.trainings
+    assert sorted(c.splits for c in halved.surface) == [1, 1, 1, 3]
+    first = {tuple(c.hyperparameters.items()): c for c in find_on_one_split().surface}
+    survivor = next(c for c in halved.surface if c.splits == 3)
+    best = max(first.values(), key=lambda c: (c.accuracy, -c.loss))
+    assert survivor.hyperparameters == best.hyperparameters == halved.chosen
+
+
+def find_on_one_split():
+    return search("synthetic", "GCN", splits=1, space=SPACE, progress=False, place=HERE)
+
+
+def test_a_search_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "search.csv"
+    whole = find(store=path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:6]) + lines[6][:20])  # five rows, and one that was cut short
+    again = find(store=path)
+    assert again == whole
+    assert len(path.read_text().splitlines()) == 13
+
+
+def test_no_test_label_can_matter(monkeypatch):
+    # Labels of the nodes that no trial trains or validates on are replaced by others.
+    expected = find_on_one_split()
+    task = prepare("synthetic")
+    (trial,) = cell("synthetic", "GCN", splits=1)
+    hidden = task.split(trial).test
+    y = torch.where(hidden, (task.y + 1) % task.num_classes, task.y)
+    assert not torch.equal(y, task.y)
+    module = sys.modules["acm.experiments.run"]
+    split = task.split(trial)
+    monkeypatch.setattr(module, "prepare", lambda *_: dataclasses.replace(task, y=y))
+    monkeypatch.setattr(module.Task, "split", lambda self, trial: split)
+    assert find_on_one_split() == expected
+    assert not any("test" in field.name for field in dataclasses.fields(Validation))
+
+
+def test_a_configuration_that_diverges_is_not_chosen():
+    space = SPACE | {"lr": [1e38, 0.01], "dropout": [0.0]}
+    found = search("synthetic", "GCN", splits=2, space=space, progress=False, place=HERE)
+    assert found.surface[0].accuracy == -1 and found.chosen["lr"] == 0.01
+    with pytest.raises(UsageError, match="no configuration could be trained"):
+        search("synthetic", "GCN", splits=1, space=space | {"lr": [1e38]}, progress=False)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (dict(strategy="random"), "grid, halving"),
+        (dict(space={"lr": []}), "range of lr is empty"),
+        (dict(space={"momentum": [0.9]}), "unknown hyperparameter"),
+        (dict(space=SPACE | {"lr": [-1.0]}), "lr"),
+        (dict(space=SPACE | {"hidden": [8.5]}), "hidden"),
+    ],
+)
+def test_bad_searches_are_one_line(options, words):
+    with pytest.raises(UsageError, match=words) as error:
+        search("synthetic", "GCN", splits=1, progress=False, **options)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,101 @@
+"""Sparse products, of one matrix and of a batch, against dense ones."""
+
+import pytest
+import torch
+
+from acm import kernels
+from acm.filters import SparseMatrix
+
+BATCHES = [((), ()), ((), (3,)), ((3,), ()), ((3,), (3,)), ((1,), (1,)), ((), (1,))]
+
+
+def draw(rows, columns, batch=(), kind=torch.float64, seed=0):
+    """A sparse matrix with empty rows and long ones; other values for each of a batch."""
+    generator = torch.Generator().manual_seed(seed)
+    there = torch.rand(rows, columns, generator=generator) < torch.rand(rows, 1) ** 2
+    there[::5] = False
+    there[1:2] = True
+    row, col = there.nonzero(as_tuple=True)
+    value = torch.randn(*batch, row.numel(), generator=generator, dtype=torch.float64).to(kind)
+    matrix = SparseMatrix.from_coo(row, col, value.new_ones(row.numel()), (rows, columns))
+    dense = torch.zeros(*batch, rows, columns, dtype=kind)
+    dense[..., row, col] = value
+    return matrix.with_value(value), dense
+
+
+@pytest.mark.parametrize("of_values, of_x", BATCHES)
+@pytest.mark.parametrize("width", [1, 5, 10, 64, 192])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_products_are_those_of_dense_matrices(loops, of_values, of_x, width, kind):
+    matrix, dense = draw(13, 29, of_values, kind)
+    x = torch.randn(*of_x, 29, width, dtype=kind, generator=torch.Generator().manual_seed(1))
+    assert kernels.fit(matrix.value, x) == loops
+    expected = dense @ x
+    torch.testing.assert_close(matrix @ x, expected)
+    torch.testing.assert_close(matrix.times(x), expected)
+    wide = torch.randn(*expected.shape[:-1], width + 7, dtype=kind)
+    before = wide.clone()
+    into = wide[..., 3 : 3 + width]
+    matrix.times(x, out=into)
+    torch.testing.assert_close(into, before[..., 3 : 3 + width] + expected)
+    beside = [*range(3), *range(3 + width, width + 7)]
+    assert torch.equal(wide[..., beside], before[..., beside])
+    back = matrix.T @ expected
+    torch.testing.assert_close(back, dense.transpose(-1, -2) @ expected)
+
+
+@pytest.mark.parametrize("of_values, of_x", BATCHES)
+def test_columns_of_a_wider_tensor_and_other_strides_will_do(loops, of_values, of_x):
+    matrix, dense = draw(13, 29, of_values)
+    wide = torch.randn(*of_x, 29, 40, dtype=torch.float64)
+    for x in (wide[..., 7:17], wide[..., ::3], wide.transpose(-1, -2).contiguous().mT[..., 5:]):
+        torch.testing.assert_close(matrix @ x, dense @ x)
+    if of_x == (3,):
+        x = wide.transpose(0, 1).contiguous().transpose(0, 1)[..., 2:9]
+        torch.testing.assert_close(matrix @ x, dense @ x)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("rows, columns, width", [(4, 3, 2), (0, 3, 2), (4, 0, 2), (4, 3, 0)])
+def test_an_empty_matrix_gives_zeros(loops, batch, rows, columns, width):
+    none = torch.zeros(0, dtype=torch.long)
+    matrix = SparseMatrix.from_coo(none, none, torch.zeros(0), (rows, columns))
+    product = matrix @ torch.ones(*batch, columns, width)
+    assert product.shape == (*batch, rows, width) and not product.any()
+
+
+@pytest.mark.parametrize("of_values, of_x", BATCHES)
+def test_gradients_in_the_values_and_in_the_operand(loops, of_values, of_x):
+    matrix, _ = draw(6, 5, of_values)
+    x = torch.randn(*of_x, 5, 2, dtype=torch.float64, requires_grad=True)
+    value = matrix.value.clone().requires_grad_()
+
+    def product(value, x):
+        return matrix.with_value(value) @ x
+
+    assert torch.autograd.gradcheck(product, (value, x))
+    assert torch.autograd.gradgradcheck(product, (value, x))
+    assert torch.autograd.gradcheck(lambda x: matrix @ x, (x,))
+
+
+def test_what_a_trial_gets_is_the_same_in_any_batch_and_on_any_number_of_threads(monkeypatch):
+    matrix, _ = draw(2000, 60, (4,), torch.float32)
+    x = torch.randn(4, 60, 48)
+    alone = [matrix.with_value(matrix.value[b]) @ x[b] for b in range(4)]
+    shared = []
+    monkeypatch.setattr(kernels, "_helpers", spy_on(kernels._helpers, shared))
+    for number in (1, 2, 3):
+        with kernels.threads(number):
+            product = matrix @ x
+        assert all(torch.equal(product[b], alone[b]) for b in range(4))
+        assert len(shared) == sum(range(number))  # one more each time
+
+
+def spy_on(function, calls):
+    """The function, with its calls noted."""
+
+    def spy(*args):
+        calls.append(args)
+        return function(*args)
+
+    return spy

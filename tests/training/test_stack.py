@@ -1,0 +1,237 @@
+"""Models that cannot be stacked ride along, one at a time; those that can are told from them."""
+
+import dataclasses
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch_geometric.nn import GATConv
+
+from acm.nn import ACMConv, Dropout, build
+from acm.training import Protocol, fit
+from acm.training.stack import batch_size, stackable
+
+PROTOCOL = Protocol(max_epochs=25, window=10)
+
+
+class Attention(nn.Module):
+    """A graph attention network as PyG's examples write it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = GATConv(8, 4, heads=2, dropout=0.3), GATConv(8, 2)
+        self.dropout = nn.Dropout(0.5)
+
+    def reset_parameters(self):
+        self.first.reset_parameters()
+        self.second.reset_parameters()
+
+    def forward(self, x, edge_index):
+        x = self.dropout(functional.elu(self.first(x, edge_index)))
+        return self.second(x, edge_index)
+
+
+class Weight(nn.Module):
+    """One weight matrix, and a way to use it that subclasses say."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(8, 2))
+        self.bias = nn.Parameter(torch.empty(2))
+
+    def reset_parameters(self):
+        nn.init.normal_(self.weight)
+        nn.init.normal_(self.bias)
+
+
+class SoftmaxOfDimOne(Weight):
+    def forward(self, x, graph):
+        return x @ torch.softmax(self.weight, dim=1)
+
+
+class MeanOfNodes(Weight):
+    def forward(self, x, graph):
+        h = x @ self.weight
+        return h - h.mean(0)
+
+
+class MeanOfAll(Weight):  # right for one trial, whose mean is everybody's
+    def forward(self, x, graph):
+        h = x @ self.weight
+        return h - h.abs().max() * h.mean()
+
+
+class Normalised(Weight):
+    """Stacked, its normalisation has a width for every trial."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(8)
+
+    def reset_parameters(self):
+        super().reset_parameters()
+        self.norm.reset_parameters()
+
+    def forward(self, x, graph):
+        return self.norm(3 * x + 1) @ self.weight
+
+
+class OwnDraws(Weight):  # its dropout is of PyTorch's generator, which the trials would share
+    def forward(self, x, graph):
+        return functional.dropout(x, 0.5, self.training) @ self.weight
+
+
+class OwnDrawsModule(Weight):
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x, graph):
+        return self.dropout(x) @ self.weight
+
+
+class BiasBesideNodes(Weight):  # `[N, C] + [C]`, but `[B, N, C] + [B, C]`
+    def forward(self, x, graph):
+        return x @ self.weight + self.bias
+
+
+class Sound(Weight):
+    """Counts dimensions from the end, and drops by the trainer's draws."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = Dropout(0.5)
+
+    def forward(self, x, graph):
+        return torch.tanh(graph @ (self.dropout(x) @ self.weight)) + self.bias.unsqueeze(-2)
+
+
+class Tied(Weight):
+    """Two of its modules share a weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.again = nn.Module()
+        self.again.weight = self.weight
+
+    def forward(self, x, graph):
+        return torch.tanh(x @ self.weight) + graph @ (x @ self.again.weight)
+
+
+@pytest.fixture
+def edges():
+    edge_index = torch.stack([torch.arange(60), (torch.arange(60) + 2) % 60])
+    return torch.cat([edge_index, edge_index.flip(0)], 1)
+
+
+@pytest.fixture
+def plain(trials):
+    """Settings that leave dropout to the model."""
+    return [dataclasses.replace(t, dropout=None) for t in trials]
+
+
+def equal(ours, theirs):
+    weights = theirs.model.state_dict()
+    return ours.history == theirs.history and all(
+        torch.equal(w, weights[name]) for name, w in ours.model.state_dict().items()
+    )
+
+
+def test_a_pyg_model_rides_along_one_at_a_time(task, edges, plain):
+    x, _, y, *_ = task
+    model = Attention()
+    torch.manual_seed(1)
+    fits = fit(model, x, edges, y, plain[:3], protocol=PROTOCOL)
+    assert not any(f.stacked for f in fits)
+    torch.manual_seed(2)
+    before = torch.random.get_rng_state()
+    for k in (2, 0):
+        (alone,) = fit(model, x, edges, y, [plain[k]], protocol=PROTOCOL)
+        assert equal(alone, fits[k])
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert fits[0].history != fits[1].history
+    other = dataclasses.replace(plain[0], seed=99)
+    assert fit(Attention(), x, edges, y, [other], protocol=PROTOCOL)[0].history != fits[0].history
+    for fitted in fits:
+        assert torch.equal(fitted.model(x, edges).argmax(1), fitted.prediction)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Attention, SoftmaxOfDimOne, MeanOfNodes, MeanOfAll, Normalised, OwnDraws, OwnDrawsModule,
+        BiasBesideNodes,
+    ],
+)  # fmt: skip
+def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
+    x, graph, y, *_ = task
+    graph = edges if model is Attention else graph
+    model = model()
+    assert not stackable(model, x, graph, plain[0])
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    fits = fit(model, x, graph, y, plain[:2], protocol=PROTOCOL)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    for setting, fitted in zip(plain, fits):
+        assert not fitted.stacked
+        assert equal(fit(model, x, graph, y, [setting], protocol=PROTOCOL)[0], fitted)
+        # The model that is returned is that of the selected epoch, with all it remembers.
+        logits = fitted.model(x, graph)
+        loss = functional.cross_entropy(logits[setting.val], y[setting.val]).item()
+        assert loss == pytest.approx(fitted.val_loss, rel=1e-5)
+
+
+def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain, trials):
+    x, graph, y, *_ = task
+    models = [Sound(), ACMConv(8, 2), *(build(n, 8, 2, hidden=8) for n in ("ACMII-GCN", "MLP-2"))]
+    for model in models:
+        settings = plain[:3] if isinstance(model, ACMConv) else trials[:3]
+        assert stackable(model, x, graph, settings[0]), model
+        together = fit(model, x, graph, y, settings, protocol=PROTOCOL, batch=3)
+        apart = fit(model, x, graph, y, settings, protocol=PROTOCOL, stack=False)
+        for ours, theirs in zip(together, apart):
+            assert ours.stacked and not theirs.stacked
+            assert ours.epochs == theirs.epochs
+            assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-4)
+    assert stackable(build("ACM-GCN", 12, 2), words[0], graph, trials[0])
+
+
+@pytest.mark.parametrize("stack", [True, False])
+def test_a_weight_that_modules_share_is_one_weight(task, plain, stack):
+    x, graph, y, *_ = task
+
+    class Once(Weight):
+        def forward(self, x, graph):
+            return torch.tanh(x @ self.weight) + graph @ (x @ self.weight)
+
+    tied, once = (
+        fit(model, x, graph, y, plain[:2], protocol=PROTOCOL, stack=stack)
+        for model in (Tied(), Once())
+    )
+    for ours, theirs in zip(tied, once):
+        assert ours.history == theirs.history
+        assert torch.equal(ours.model(x, graph), theirs.model(x, graph))
+
+
+def test_the_mode_of_a_part_of_the_given_module_is_of_no_account(task, trials):
+    x, graph, y, *_ = task
+    model = build("ACM-GCN", 8, 2, hidden=8).train()
+    expected = fit(model, x, graph, y, trials[:1], protocol=PROTOCOL)
+    model.input_dropout.eval()
+    assert fit(model, x, graph, y, trials[:1], protocol=PROTOCOL)[0].history == expected[0].history
+
+
+def test_looking_at_a_model_draws_from_nobodys_generator(task, trials):
+    x, graph, *_ = task
+    model = build("ACM-GCN", 8, 2)
+    before = torch.random.get_rng_state()
+    stackable(model, x, graph, trials[0])
+    batch_size(model, x, graph, trials[0])
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_a_larger_graph_or_model_has_smaller_batches(task, trials):
+    x, graph, *_ = task
+    sizes = [batch_size(build("MLP-2", 8, 2, h), x, graph, trials[0]) for h in (16, 2000, 200_000)]
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[1] > sizes[2] == 1
