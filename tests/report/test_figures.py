@@ -20,6 +20,7 @@ def test_history_shows_the_curves_and_the_selected_epoch():
         0.9,
         0.4,
         1.0,
+        True,
         History([3.0, 2.0, 1.0, 0.5], [3.0, 1.0, 0.4, 2.0], [0.1, 0.5, 0.9, 0.8]),
     )
     loss, accuracy = plot_history(fit).axes
