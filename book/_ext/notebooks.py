@@ -159,6 +159,7 @@ def _kernel_env() -> Iterator[None]:
     """A kernel inherits this process's environment; afterwards it is again what it was."""
     before = dict(os.environ)
     os.environ.update(KERNEL_ENV)
+    os.environ.pop("MPLBACKEND", None)  # any but the notebook's own would lose the figures
     try:
         yield
     finally:
