@@ -80,7 +80,8 @@ def run(args) -> int:
     words = ["acm", "run", "--dataset", args.dataset, "--model", args.model]
     words += ["--protocol", args.protocol] + (["--splits", str(args.splits)] if args.splits else [])
     for name, value in found.chosen.items():
-        words += [f"--{name.replace('_', '-')}", f"{value:g}"]
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--seed", str(args.seed)] if args.seed else []
     print(f"to test the choice: {shlex.join(words)}")
     return 0
 

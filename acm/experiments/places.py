@@ -108,7 +108,10 @@ class _Cluster(Executor):
 
 
 def compute(
-    function: Callable[..., Any], batches: Sequence[Any], place: Place
+    function: Callable[..., Any],
+    batches: Sequence[Any],
+    place: Place,
+    abort: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Any, Any]]:
     """`(batch, function(batch))` for each batch, in the order in which they finish.
 
@@ -119,6 +122,7 @@ def compute(
         function: What to do, picklable where workers are processes.
         batches: Its arguments, one a call.
         place: Where.
+        abort: Called where the work ends early, to tell threads of this process to stop.
 
     Raises:
         UsageError: If workers died `ATTEMPTS` times over the same batch.
@@ -128,6 +132,8 @@ def compute(
     room = len(batches) if place.kind == "dask" else place.size
     attempts = dict.fromkeys(range(len(batches)), 0)
     todo, futures = list(attempts), {}
+    if not todo:
+        return
     executor = place.open()
     try:
         while todo or futures:
@@ -165,6 +171,7 @@ def compute(
                 executor.shutdown(wait=False, cancel_futures=True)
                 executor = place.open()
     except BaseException:
+        abort()
         # A pool would finish the batches in flight first.
         for process in (getattr(executor, "_processes", None) or {}).values():
             process.terminate()

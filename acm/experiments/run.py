@@ -199,7 +199,7 @@ def batches(
     result = []
     threads = max(1, place.size // max(1, len(trials)))  # fewer trials than cores share loops
     for group in groups.values():
-        most = min(MOST[device.split(":")[0]], -(-len(group) // place.size))
+        most = min(MOST.get(device.split(":")[0], 10), -(-len(group) // place.size))
         if place.kind == "here":  # the smaller the pieces, the sooner all threads are done
             task, model = _ready(group[0], device)
             setting = _setting(group[0], task.split(group[0]))
@@ -263,7 +263,7 @@ def _run(trials, store, device, progress, place, blind) -> list[Row | None]:
     bar = tqdm(total=len(todo), unit="trial", file=sys.stderr, disable=not progress or None)
     with bar, _responsive():
         try:
-            for batch, rows in compute(call, work, place):
+            for batch, rows in compute(call, work, place, stop.set):
                 good = [row for row in rows if not isinstance(row, UsageError)]
                 failed += [row for row in rows if isinstance(row, UsageError)]
                 there |= {row.trial: row for row in (store.extend(good) if store else good)}
