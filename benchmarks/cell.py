@@ -165,15 +165,20 @@ def curve(graph: str, args: argparse.Namespace) -> list[dict[str, float]]:
     return points
 
 
-def run(arguments: Sequence[str], args: argparse.Namespace):
-    """What one measurement prints, from a process of its own."""
-    command = [sys.executable, __file__, "--model", args.model, *arguments]
+def own_process(script: str, arguments: Sequence[str], what: str):
+    """What one measurement of a script prints, from a process of its own."""
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    command = [sys.executable, script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["killed: is there enough memory?"]
-        raise SystemExit(f"{' '.join(arguments)}: {lines[-1]}")
+        raise SystemExit(f"{what}: {lines[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def run(arguments: Sequence[str], args: argparse.Namespace):
+    """One measurement of this script."""
+    return own_process(__file__, ["--model", args.model, *arguments], " ".join(arguments))
 
 
 def compare(graph: str, args: argparse.Namespace) -> dict:

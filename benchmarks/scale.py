@@ -12,13 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 
-from cell import held
+from cell import held, own_process
 
 CLASSES, HIDDEN = 5, 64
 COLUMNS = ("nodes", "edges", "features", "trials")
@@ -88,13 +85,7 @@ def measure(nodes: int, edges: int, features: int, trials: int, epochs: int) -> 
 
 def run(point: Sequence[int], epochs: int) -> dict[str, float]:
     """One measurement, in a process of its own."""
-    command = [sys.executable, __file__, "--one", *map(str, (*point, epochs))]
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["killed: is there enough memory?"]
-        raise SystemExit(f"{point}: {lines[-1]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return own_process(__file__, ["--one", *map(str, (*point, epochs))], str(point))
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:

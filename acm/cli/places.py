@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+#: Named here as well as in `acm.experiments`, whose import would slow down `acm --help`.
+HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+
 
 def add_options(parser) -> None:
     """Add the options to a parser or a group of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from acm.cli.places import add_options, place
+from acm.cli.places import HYPERPARAMETERS, add_options, place
 
 
 def add_parser(subparsers) -> None:
@@ -81,7 +81,7 @@ def run(args) -> int:
     from acm.report import compare
 
     where = place(args)
-    given = {name: getattr(args, name) for name in ("lr", "weight_decay", "dropout", "hidden")}
+    given = {name: getattr(args, name) for name in HYPERPARAMETERS}
     trials = cell(
         args.dataset,
         args.model,

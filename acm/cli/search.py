@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from acm.cli.places import add_options, place
-
-_NAMES = ("lr", "weight_decay", "dropout", "hidden")
+from acm.cli.places import HYPERPARAMETERS, add_options, place
 
 
 def add_parser(subparsers) -> None:
@@ -39,7 +37,7 @@ examples:
         " after the first split, and again after the third",
     )
     values = parser.add_argument_group("ranges, joined by commas (default: the paper's)")
-    for name in _NAMES:
+    for name in HYPERPARAMETERS:
         values.add_argument(f"--{name.replace('_', '-')}", metavar="X,X", help=f"values of {name}")
     how = parser.add_argument_group("how to run it")
     how.add_argument(
@@ -90,7 +88,7 @@ def _space(args) -> dict[str, list[float]]:
     from acm.errors import UsageError
 
     space = {}
-    for name in _NAMES:
+    for name in HYPERPARAMETERS:
         text = getattr(args, name)
         if text is None:
             continue
