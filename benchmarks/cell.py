@@ -26,7 +26,8 @@ SHARE = 0.6  # of the free memory that a baseline may ask for
 
 def held(peak: bool = False) -> float:
     """Memory of this process in MB: now, or the most so far."""
-    # Not `getrusage`: its peak counts the parent's memory at the fork as well.
+    # Not `getrusage`: its peak counts the parent's memory at the fork as well. The kernel counts
+    # in batches for each thread, so the peak may be read a few pages below what was held before.
     with open("/proc/self/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["VmHWM" if peak else "VmRSS"].split()[0]) * 1024 / 1e6
@@ -89,7 +90,7 @@ def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float 
         if needed > SHARE * _free():  # features and what dropout leaves of them, two filters
             return {"skipped": f"needs {needed / 1e9:.0f} GB"}
         seen = _baseline(kind, task, args)
-    return seen | {"before": before, "peak": held(peak=True)}
+    return seen | {"before": before, "peak": max(before, held(peak=True))}
 
 
 def _free() -> int:

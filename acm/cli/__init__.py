@@ -57,7 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         if arguments is None:  # what is left is to end, which a second Ctrl-C must not disturb
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print(f"acm: {stop or 'interrupted'}", file=sys.stderr)
+        print(f"acm: {stop or 'interrupted'}", file=sys.stderr, flush=True)
+        if arguments is None:
+            # Threads that a second Ctrl-C kept us from waiting for would meet an interpreter that
+            # ends, and abort the process.
+            os._exit(130)
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`acm data list | head`): nothing is wrong.
