@@ -1,0 +1,72 @@
+"""Generalised PageRank with learned weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from acm.filters import SparseMatrix
+from acm.nn.baselines.appnp import MLP
+from acm.nn.baselines.base import Baseline, fraction
+from acm.nn.dropout import Dropout
+
+
+class GPRGNN(Baseline):
+    r"""GPR-GNN of Chien et al. (2021), `chien2021adaptive`.
+
+    .. math::
+        Y = \sum_{k=0}^{K} \gamma_k \hat A_{sym}^k\, \mathrm{MLP}(X)
+
+    :math:`\gamma` is learned, and may be negative: a polynomial filter that passes low or high
+    frequencies. It starts as personalised PageRank, :math:`\gamma_k = \alpha (1 - \alpha)^k` and
+    :math:`\gamma_K = (1 - \alpha)^K`. Dropout acts on the input of both layers of the MLP and on
+    what is propagated.
+
+    Args:
+        in_channels: Features of a node, `F`.
+        out_channels: Classes, `C`.
+        hidden: Width of the MLP's hidden layer.
+        dropout: Probability that a value is dropped.
+        K: Steps.
+        alpha: Teleport probability of the PageRank that `γ` starts from.
+
+    Raises:
+        UsageError: If an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        hidden: int = 64,
+        dropout: float = 0.5,
+        K: int = 10,  # noqa: N803  (the paper's symbol)
+        alpha: float = 0.1,
+    ):
+        super().__init__(in_channels, out_channels, hidden, K=K)
+        self.alpha = fraction("alpha", alpha)
+        self.mlp = MLP(in_channels, out_channels, hidden, dropout)
+        self.dropout = Dropout(dropout)
+        self.gamma = nn.Parameter(torch.empty(K + 1))
+        self._start()
+
+    def reset_parameters(self) -> None:
+        """Draw the MLP's weights anew, and start `γ` again from PageRank."""
+        super().reset_parameters()
+        self._start()
+
+    @torch.no_grad()
+    def _start(self) -> None:
+        power = torch.arange(len(self.gamma), device=self.gamma.device)
+        gamma = self.alpha * (1 - self.alpha) ** power
+        gamma[-1] = (1 - self.alpha) ** (len(gamma) - 1)
+        self.gamma.copy_(gamma)
+
+    def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
+        gamma = self.gamma[..., None, None].unbind(-3)
+        z = self.dropout(self.mlp(x))
+        out = gamma[0] * z
+        for weight in gamma[1:]:
+            z = graph @ z
+            out = out + weight * z
+        return out

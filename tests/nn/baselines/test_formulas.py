@@ -1,0 +1,216 @@
+"""Every baseline against its paper's formula, in NumPy and with dense matrices."""
+
+import numpy as np
+import pytest
+import torch
+
+from acm.nn import baselines
+from acm.nn.baselines.isomap import ball, positions
+
+N, F, C, HIDDEN = 14, 5, 3, 4
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def elu(x):
+    return np.where(x > 0, x, np.exp(np.minimum(x, 0)) - 1)
+
+
+def sym(a):
+    degree = a.sum(1)
+    scale = np.where(degree > 0, np.maximum(degree, 1e-300) ** -0.5, 0)
+    return scale[:, None] * a * scale
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def cat(parts):
+    return np.concatenate(parts, -1)
+
+
+@pytest.fixture(params=range(3))
+def graph(request):
+    """Adjacency with self-loops and nodes without edges, the edges, and features."""
+    rng = np.random.default_rng(request.param)
+    a = np.triu(rng.random((N, N)) < 0.25, 1).astype(float)
+    a[:, 11] = a[11] = 0
+    a[12:] = a[:, 12:] = 0
+    a = a + a.T
+    a[1, 1] = a[4, 4] = a[12, 12] = 1
+    target, source = a.nonzero()
+    edges = torch.from_numpy(np.stack([source, target]))
+    return a, edges, rng.random((N, F)) - 0.3
+
+
+def weights(model):
+    """The weights as arrays, drawn anew so that nothing is zero or one."""
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.randn(p.shape, dtype=torch.float64) / 2)
+    return {name: p.detach().numpy() for name, p in model.named_parameters()}
+
+
+def attention(a, x, weight, vector):
+    """A GAT layer's heads, one after the other, `[N, heads, F']`."""
+    outs = []
+    for w, v in zip(np.split(weight, len(vector), 1), vector):
+        h = x @ w
+        score = (h @ v[:, 0])[:, None] + (h @ v[:, 1])[None, :]
+        score = np.where(score > 0, score, 0.2 * score)
+        score[(a + np.eye(N)) == 0] = -np.inf
+        outs.append(softmax(score) @ h)
+    return np.stack(outs, 1)
+
+
+def mlp(x, w):
+    return relu(x @ w["mlp.first.weight"]) @ w["mlp.second.weight"]
+
+
+def gat(m, w, a, x):
+    for k in range(3):
+        h = attention(a, x, w[f"convs.{k}.weight"], w[f"convs.{k}.attention"])
+        x = h.mean(1) if k == 2 else elu(h.reshape(N, -1))
+    return x
+
+
+def appnp(m, w, a, x):
+    z = h = mlp(x, w)
+    for _ in range(4):
+        z = 0.8 * sym(a + np.eye(N)) @ z + 0.2 * h
+    return z
+
+
+def gprgnn(m, w, a, x):
+    p = sym(a + np.eye(N))
+    return sum(g * np.linalg.matrix_power(p, k) @ mlp(x, w) for k, g in enumerate(w["gamma"]))
+
+
+def h2gcn(m, w, a, x):
+    one = a * (1 - np.eye(N))
+    two = ((one @ one > 0) & (one == 0) & (np.eye(N) == 0)).astype(float)
+    rounds = [relu(x @ w["embed.weight"])]
+    for _ in range(2):
+        rounds.append(cat([sym(one) @ rounds[-1], sym(two) @ rounds[-1]]))
+    return cat(rounds) @ w["classify.weight"]
+
+
+def mixhop(m, w, a, x):
+    p = sym(a + np.eye(N))
+    for k in range(3):
+        parts = np.split(w[f"linears.{k}.weight"], 3, 1)
+        x = [np.linalg.matrix_power(p, j) @ x @ part for j, part in enumerate(parts)]
+        x = x if k == 2 else relu(cat(x))
+    return sum(q * part for q, part in zip(softmax(w["q"]), x))
+
+
+def gcnjk(m, w, a, x):
+    layers = []
+    for k in range(3):
+        x = relu(sym(a + np.eye(N)) @ x @ w[f"linears.{k}.weight"])
+        layers.append(x)
+    return (cat(layers) if m.jk == "cat" else np.max(layers, 0)) @ w["output.weight"]
+
+
+def gatjk(m, w, a, x):
+    layers = []
+    for k in range(3):
+        h = attention(a, x, w[f"convs.{k}.weight"], w[f"convs.{k}.attention"])
+        x = elu(h.reshape(N, -1))
+        layers.append(x)
+    return (cat(layers) if m.jk == "cat" else np.max(layers, 0)) @ w["output.weight"]
+
+
+def fagcn(m, w, a, x):
+    p = sym(a * (1 - np.eye(N)))
+    h = start = relu(x @ w["first.weight"])
+    for k in range(3):
+        g = w[f"convs.{k}.gate"]
+        gate = np.tanh((h @ g[:, 0])[:, None] + (h @ g[:, 1])[None, :])
+        h = 0.4 * start + (gate * p) @ h
+    return h @ w["last.weight"]
+
+
+def graphsage(m, w, a, x):
+    mean = a / np.maximum(a.sum(1, keepdims=True), 1)
+    for k in range(3):
+        own, others = w[f"convs.{k}.weight"]
+        x = cat([x, mean @ x]) @ np.concatenate([own, others])
+        if k < 2:
+            x = relu(x)
+            x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    return x
+
+
+def geomgcn(m, w, a, x):
+    target, source = a.nonzero()
+    away = target != source
+    z = positions(torch.from_numpy(np.stack([source, target])[:, away]), N)
+    latent = np.eye(N)
+    for u, v in ball(z, away.sum() // 2):
+        latent[u, v] = latent[v, u] = 1
+    beyond = z[:, None] > z[None, :]
+    quadrant = 2 * beyond[..., 0] + beyond[..., 1]
+    parts = [sym(n) * (quadrant == r) for n in (a, latent) for r in range(4)]
+    for k in range(2):
+        divided = np.split(w[f"linears.{k}.weight"], 8, 1)
+        x = [p @ x @ d for p, d in zip(parts, divided)]
+        x = relu(cat(x)) if k == 0 else np.mean(x, 0)
+    return x
+
+
+CASES = {
+    "GAT": (gat, dict(layers=3, heads=2, out_heads=3)),
+    "APPNP": (appnp, dict(K=4, alpha=0.2)),
+    "GPRGNN": (gprgnn, dict(K=3)),
+    "H2GCN": (h2gcn, dict(layers=2)),
+    "MixHop": (mixhop, dict(layers=3)),
+    "GCNJK-max": (gcnjk, dict(layers=3, jk="max")),
+    "GCNJK-cat": (gcnjk, dict(layers=3, jk="cat")),
+    "GATJK-max": (gatjk, dict(layers=3, heads=2, jk="max")),
+    "GATJK-cat": (gatjk, dict(layers=3, heads=2, jk="cat")),
+    "FAGCN": (fagcn, dict(layers=3, epsilon=0.4)),
+    "GraphSAGE": (graphsage, dict(layers=3)),
+    "GeomGCN": (geomgcn, {}),
+}
+
+
+def test_every_baseline_has_a_formula_here():
+    assert {name.split("-")[0] for name in CASES} == set(baselines.__all__)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_logits_equal_the_formula(name, graph):
+    a, edges, x = graph
+    formula, own = CASES[name]
+    torch.manual_seed(1)
+    model = getattr(baselines, name.split("-")[0])(F, C, hidden=HIDDEN, **own).double().eval()
+    expected = formula(model, weights(model), a, x)
+    found = model(torch.from_numpy(x), edges).detach().numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)  # operators are float32
+    assert np.abs(expected).max() > 1e-2
+
+
+def test_gprgnn_starts_as_personalised_pagerank():
+    model = baselines.GPRGNN(F, C, K=3, alpha=0.1)
+    expected = [0.1, 0.1 * 0.9, 0.1 * 0.9**2, 0.9**3]
+    np.testing.assert_allclose(model.gamma.detach().numpy(), expected, rtol=1e-6)
+    assert sum(expected) == pytest.approx(1)
+    with torch.no_grad():
+        model.gamma.zero_()
+    model.reset_parameters()
+    np.testing.assert_allclose(model.gamma.detach().numpy(), expected, rtol=1e-6)
+
+
+def test_with_pagerank_weights_gprgnn_is_appnp(graph):
+    _, edges, x = graph
+    gpr, appnp = (
+        kind(F, C, K=5, alpha=0.2).double().eval() for kind in (baselines.GPRGNN, baselines.APPNP)
+    )
+    gpr._start()  # in float64
+    appnp.load_state_dict({k: v for k, v in gpr.state_dict().items() if k != "gamma"})
+    torch.testing.assert_close(gpr(torch.from_numpy(x), edges), appnp(torch.from_numpy(x), edges))

@@ -1,0 +1,244 @@
+"""What holds for every baseline: symmetry, stacking, sparse features, refusals, sizes."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acm.errors import UsageError
+from acm.filters import SparseMatrix
+from acm.nn import Dropout, baselines
+from acm.training import RELEASED, Setting, fit
+from acm.training.stack import stackable
+
+N, F, C = 18, 6, 3
+NAMES = sorted(baselines.__all__)
+
+
+def random_graph(seed, nodes=N):
+    """Edges with self-loops and nodes without any, and features with zeros."""
+    generator = torch.Generator().manual_seed(seed)
+    edges = torch.randint(0, nodes - 2, (2, 2 * nodes), generator=generator)
+    edges = torch.cat([edges, edges.flip(0)], 1).unique(dim=1)
+    x = torch.rand(nodes, F, generator=generator)
+    return torch.where(x < 0.4, 0, x), edges
+
+
+def make(name, seed=0, dropout=0.4, **own):
+    torch.manual_seed(seed)
+    return getattr(baselines, name)(F, C, hidden=4, dropout=dropout, **own)
+
+
+def moved(graph, order):
+    """The operator of the graph whose node `order[i]` is the old node `i`."""
+    if isinstance(graph, tuple):
+        return tuple(moved(matrix, order) for matrix in graph)
+    return SparseMatrix.from_coo(order[graph.row], order[graph.col], graph.value, graph.shape)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**20), data=st.data())
+def test_the_order_of_nodes_does_not_matter(name, seed, data):
+    x, edges = random_graph(seed)
+    order = torch.tensor(data.draw(st.permutations(range(N))))
+    model = make(name, seed).eval()
+    graph = model.operator(edges, N)
+    shuffled = torch.empty_like(x)
+    shuffled[order] = x
+    found = model(shuffled, moved(graph, order))[order]
+    torch.testing.assert_close(found, model(x, graph), rtol=1e-4, atol=1e-5)
+    if name != "GeomGCN":  # rounding decides the quadrant where two coordinates are equal
+        found = model(shuffled, order[edges])[order]
+        torch.testing.assert_close(found, model(x, graph), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operator_edges_and_sparse_features_give_the_same(name):
+    x, edges = random_graph(1)
+    model = make(name).eval()
+    expected = model(x, model.operator(edges, N))
+    torch.testing.assert_close(model(x, edges), expected)
+    torch.testing.assert_close(model(x.to_sparse_csr(), edges), expected)
+    torch.testing.assert_close(model(SparseMatrix.from_torch(x), edges), expected)
+    double = model.double()(x.double(), edges)
+    assert double.dtype == torch.float64
+    torch.testing.assert_close(double.float(), expected)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_stacked_trials_are_single_trials(name, sparse):
+    x, edges = random_graph(2)
+    x = x.double()
+    x = SparseMatrix.from_torch(x) if sparse else x
+    model = make(name).double()
+    graph = model.operator(edges, N)
+    graph = (
+        tuple(matrix.to(torch.float64) for matrix in graph)
+        if isinstance(graph, tuple)
+        else graph.to(torch.float64)
+    )
+    y = torch.arange(N) % C
+    train = torch.arange(N) < 12
+    trials = [
+        Setting(train, ~train, lr=lr, weight_decay=1e-3, seed=seed, dropout=dropout)
+        for seed, lr, dropout in ((1, 0.05, 0.5), (2, 0.01, 0.2), (3, 0.05, 0.0))
+    ]
+    assert stackable(model, x, graph, trials[0])
+    protocol = replace(RELEASED, max_epochs=6)
+    stacked = fit(model, x, graph, y, trials, protocol=protocol, batch=3)
+    for trial, one in zip(trials, stacked):
+        (alone,) = fit(model, x, graph, y, [trial], protocol=protocol, stack=False)
+        assert one.stacked and not alone.stacked
+        assert one.history.train_loss == pytest.approx(alone.history.train_loss, rel=1e-9)
+        assert one.history.val_loss == pytest.approx(alone.history.val_loss, rel=1e-9)
+        losses = one.history.train_loss
+        assert len(set(losses)) == 6  # it has moved
+    assert stacked[0].history.train_loss != stacked[1].history.train_loss
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_weight_has_a_gradient_and_is_drawn_anew(name):
+    x, edges = random_graph(3)
+    model = make(name)
+    model(x, edges).square().sum().backward()
+    grads = {n: p.grad for n, p in model.named_parameters()}
+    assert all(g is not None and g.isfinite().all() and bool(g.any()) for g in grads.values())
+    before = {n: p.detach().clone() for n, p in model.named_parameters()}
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(1)
+    torch.manual_seed(0)
+    model.reset_parameters()
+    again = {n: p.detach().clone() for n, p in model.named_parameters()}
+    torch.manual_seed(0)
+    model.reset_parameters()
+    for n, p in model.named_parameters():
+        assert torch.equal(p, again[n]), n
+        assert (p.detach() - before[n] - 1).abs().max() > 0.1, n
+    for bound in (p.abs().max() for n, p in model.named_parameters() if n not in ("gamma", "q")):
+        assert 0 < bound < 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dropout_acts_in_training_only(name):
+    x, edges = random_graph(4)
+    model = make(name)
+    first, second = model(x, edges), model(x, edges)
+    assert not torch.equal(first, second)
+    model.eval()
+    assert torch.equal(model(x, edges), model(x, edges))
+    still = make(name, dropout=0.0)
+    assert torch.equal(still(x, edges), still.eval()(x, edges))
+
+
+#: How many places drop: a single one left out, or shared, changes what a seed gives.
+PLACES = {
+    "GAT": 2 + 2,
+    "APPNP": 2 + 10,
+    "GPRGNN": 3,
+    "H2GCN": 1,
+    "MixHop": 2,
+    "GCNJK": 2,
+    "GATJK": 2 + 2,
+    "FAGCN": 2 + 2,
+    "GraphSAGE": 1,
+    "GeomGCN": 2,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_place_has_its_own_dropout(name):
+    x, edges = random_graph(5)
+    model = make(name)
+    layers = [m for m in model.modules() if isinstance(m, Dropout)]
+    calls = []
+    for layer in layers:
+        layer.register_forward_hook(lambda m, *_: calls.append(m))
+    model(x, edges)
+    assert len(layers) == PLACES[name]
+    assert calls and sorted(map(id, calls)) == sorted(map(id, layers))
+
+
+#: Weights of every model for F features, C classes and hidden width H.
+SIZES = {
+    "GAT": (
+        dict(heads=3, out_heads=2),
+        lambda F, C, H: 3 * (F * H + 2 * H) + 2 * (3 * H * C + 2 * C),
+    ),
+    "APPNP": ({}, lambda F, C, H: F * H + H * C),
+    "GPRGNN": ({}, lambda F, C, H: F * H + H * C + 11),
+    "H2GCN": (dict(layers=2), lambda F, C, H: F * H + 7 * H * C),
+    "MixHop": (dict(layers=3), lambda F, C, H: 3 * (F * H + 3 * H * H + 3 * H * C) + 3),
+    "GCNJK": (dict(layers=3, jk="cat"), lambda F, C, H: F * H + 2 * H * H + 3 * H * C),
+    "GATJK": (
+        dict(layers=2, heads=5, jk="max"),
+        lambda F, C, H: F * 5 * H + 25 * H * H + 2 * 5 * 2 * H + 5 * H * C,
+    ),
+    "FAGCN": (dict(layers=4), lambda F, C, H: F * H + 4 * 2 * H + H * C),
+    "GraphSAGE": (dict(layers=3), lambda F, C, H: 2 * (F * H + H * H + H * C)),
+    "GeomGCN": ({}, lambda F, C, H: 8 * (F * H + 8 * H * C)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_number_of_weights_is_the_formulas(name):
+    own, number = SIZES[name]
+    for hidden in (4, 7):
+        model = getattr(baselines, name)(F, C, hidden=hidden, **own)
+        assert sum(p.numel() for p in model.parameters()) == number(F, C, hidden)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_sizes_are_refused_in_one_line(name):
+    kind = getattr(baselines, name)
+    for wrong, line in (
+        (dict(hidden=0), "hidden is 0"),
+        (dict(hidden=2.5), "hidden is 2.5"),
+        (dict(out_channels=-1), "out_channels is -1"),
+        (dict(dropout=1.0), "dropout is 1"),
+    ):
+        with pytest.raises(UsageError, match=line) as error:
+            kind(**(dict(in_channels=F, out_channels=C) | wrong))
+        assert "\n" not in str(error.value)
+    x, edges = random_graph(6)
+    model = make(name)
+    with pytest.raises(UsageError, match=rf"\[{N}, 5\]: \[N, {F}\] is needed"):
+        model(x[:, :5], edges)
+    with pytest.raises(UsageError, match=f"{N} x {N} is needed"):
+        model(x, make(name).operator(edges, N + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "line"),
+    [
+        ("GAT", dict(heads=0), "heads is 0"),
+        ("GAT", dict(out_heads=0), "out_heads is 0"),
+        ("GAT", dict(layers=0), "layers is 0"),
+        ("APPNP", dict(K=0), "K is 0"),
+        ("APPNP", dict(alpha=1.5), "alpha is 1.5"),
+        ("GPRGNN", dict(alpha=-0.1), "alpha is -0.1"),
+        ("GPRGNN", dict(K=True), "K is True"),
+        ("H2GCN", dict(layers=0), "layers is 0"),
+        ("MixHop", dict(layers="2"), "layers is 2"),
+        ("GCNJK", dict(jk="lstm"), "'lstm': 'max' and 'cat' are known"),
+        ("GATJK", dict(jk=None), "None: 'max' and 'cat' are known"),
+        ("GATJK", dict(heads=-2), "heads is -2"),
+        ("FAGCN", dict(epsilon="0.3"), "epsilon is 0.3"),
+        ("FAGCN", dict(epsilon=float("nan")), "epsilon is nan"),
+        ("GraphSAGE", dict(layers=0), "layers is 0"),
+        ("GeomGCN", dict(layers=0), "layers is 0"),
+    ],
+)
+def test_bad_hyperparameters_are_refused_in_one_line(name, wrong, line):
+    with pytest.raises(UsageError, match=line):
+        make(name, **wrong)
+
+
+def test_a_single_layer_is_a_model_too():
+    x, edges = random_graph(7)
+    for name in ("GAT", "MixHop", "GCNJK", "GATJK", "FAGCN", "GraphSAGE", "H2GCN", "GeomGCN"):
+        assert make(name, layers=1)(x, edges).shape == (N, C), name
