@@ -1,16 +1,29 @@
-"""The ACM layer and the paper's models, for one graph and one set of weights."""
+"""The ACM layer and every model of the paper, for one graph and one set of weights."""
 
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout
-from acm.nn.models import MODELS, Architecture, Network, build, model_name
+from acm.nn.gcnii import GCNII
+from acm.nn.models import ARCHITECTURES, Architecture, Network
+from acm.nn.registry import MODELS, Entry, build, load_own, model_name, register
+from acm.nn.structure import ACMPlus
+
+from acm.nn import rows  # isort: skip  (fills MODELS)
 
 __all__ = [
+    "ARCHITECTURES",
     "CHANNELS",
+    "GCNII",
     "MODELS",
     "ACMConv",
+    "ACMPlus",
     "Architecture",
     "Dropout",
+    "Entry",
     "Network",
     "build",
     "model_name",
+    "register",
+    "rows",
 ]
+
+load_own()

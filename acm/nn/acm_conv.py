@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, known_norm, low_pass, operand
+from acm.nn.checks import uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
 
 #: In the one order that they have everywhere.
@@ -112,15 +114,15 @@ class ACMConv(nn.Module):
         These are the release's uniform draws; the paper does not state any. With fewer channels
         the 3 is their number.
         """
-        _uniform(self.weight, self.out_channels)
+        uniform(self.weight, self.out_channels)
         if self.mix:
-            _uniform(self.weight_tilde, 1)
-            _uniform(self.weight_mix, len(self.channels))
+            uniform(self.weight_tilde, 1)
+            uniform(self.weight_mix, len(self.channels))
         self._filter = None
 
     def forward(
         self,
-        x: Tensor | SparseMatrix,
+        x: Tensor | SparseMatrix | tuple[Tensor | SparseMatrix, ...],
         edge_index: Tensor | SparseMatrix,
         edge_weight: Tensor | None = None,
         return_channel_weights: bool = False,
@@ -128,16 +130,18 @@ class ACMConv(nn.Module):
         """Filter and mix the features of all nodes.
 
         Args:
-            x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`.
+            x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`; or several
+                such parts in a tuple, which stand side by side and so stay as sparse as they are.
             edge_index: Edges, `[2, E]`; or the adjacency as a `torch.sparse` tensor `[N, N]`, rows
                 are targets; or a `SparseMatrix`, which is taken for `H_LP` itself.
             edge_weight: Weights, `[E]`.
             return_channel_weights: Whether to return the node-wise `α` as well.
         """
         x = _features(x, self.in_channels)
-        low = self._low_pass(edge_index, edge_weight, x.shape[-2])
+        low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
         # Step 1 begins with one product for all channels, their weights side by side.
-        h = (x @ self.weight.flatten(-2)).unflatten(-1, (len(self.channels), self.out_channels))
+        h = _product(x, self.weight.flatten(-2))
+        h = h.unflatten(-1, (len(self.channels), self.out_channels))
         act = self.act
         if self.variant == "acmii" and act is not None:
             h, act = act(h), None
@@ -183,13 +187,19 @@ class ACMConv(nn.Module):
         )
 
 
-def _features(x: Tensor | SparseMatrix, in_channels: int) -> Tensor | SparseMatrix:
-    x = operand(x)
-    if len(x.shape) not in (2, 3) or x.shape[-1] != in_channels:
-        raise UsageError(f"node features have shape {list(x.shape)}: [N, {in_channels}] is needed")
-    return x
+def _features(x, in_channels: int) -> tuple[Tensor | SparseMatrix, ...]:
+    parts = tuple(operand(part) for part in (x if isinstance(x, tuple) else (x,)))
+    if any(len(p.shape) not in (2, 3) for p in parts) or (
+        sum(p.shape[-1] for p in parts) != in_channels
+    ):
+        shapes = " and ".join(str(list(p.shape)) for p in parts)
+        raise UsageError(f"node features have shape {shapes}: [N, {in_channels}] is needed")
+    return parts
 
 
-def _uniform(parameter: nn.Parameter, fan: int) -> None:
-    bound = fan**-0.5
-    nn.init.uniform_(parameter, -bound, bound)
+def _product(parts: tuple[Tensor | SparseMatrix, ...], weight: Tensor) -> Tensor:
+    """`[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`: nothing is set side by side."""
+    if len(parts) == 1:
+        return parts[0] @ weight
+    rows = weight.split([part.shape[-1] for part in parts], -2)
+    return functools.reduce(torch.add, (part @ w for part, w in zip(parts, rows)))

@@ -1,19 +1,17 @@
-"""The models of the paper: one or two layers of channels, by the names its tables print.
+"""The paper's networks of ACM layers: MLP, SGC, GCN, Snowball, and their ACM and ACMII forms.
 
 Every row is a filter-and-mix network; what differs is which channels there are, whether they are
-mixed, and where the nonlinearity stands. `MODELS` says it row by row.
+mixed, where the nonlinearity stands, and what a layer sees. `ARCHITECTURES` says it row by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from acm.errors import unknown
-from acm.filters import SparseMatrix
+from acm.filters import SparseMatrix, low_pass
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout
 
@@ -23,13 +21,14 @@ class Architecture:
     """What makes a row of the paper's tables a network.
 
     Attributes:
-        layers: 1 (`Y = conv(X)`) or 2 (`Y = conv(dropout(ReLU(conv(X))))`).
+        layers: How many, that of the output among them; between them stand ReLU and dropout.
         channels: The channels of every layer.
         mix: Whether nodes weigh the channels (step 2 of section 4.3).
         variant: `"acm"` or `"acmii"`.
         nonlinear: Whether step 1 has its ReLU.
         hops: The power of the low-pass filter.
         input_dropout: Whether dropout acts on the network's input.
+        snowball: Whether every layer sees the input and all layers before, side by side.
         equation: What the row computes, before the softmax.
     """
 
@@ -41,6 +40,7 @@ class Architecture:
     nonlinear: bool = False
     hops: int = 1
     input_dropout: bool = False
+    snowball: bool = False
 
 
 _MLP1 = Architecture(1, ("identity",), mix=False, equation="X W")
@@ -51,8 +51,25 @@ _ACM_SGC1 = Architecture(
 _ACM_GCN = Architecture(
     2, CHANNELS, mix=True, nonlinear=True, input_dropout=True, equation="ACM(ReLU(ACM(X)))"
 )
+# Snowball-n has n hidden layers and one that classifies (Luan et al., 2019). Its tanh is the ReLU
+# of this paper here.
+_SNOWBALL = replace(
+    _SGC1,
+    layers=3,
+    snowball=True,
+    equation="H_l = ReLU(Â [X, H_1, …, H_{l−1}] W_l), Y = Â [X, H_1, …, H_n] W",
+)
+_ACM_SNOWBALL = replace(
+    _ACM_GCN,
+    layers=3,
+    snowball=True,
+    equation="H_l = ReLU(ACM([X, H_1, …, H_{l−1}])), Y = ACM([X, H_1, …, H_n])",
+)
+_ACMII_SNOWBALL = replace(
+    _ACM_SNOWBALL, variant="acmii", equation=_ACM_SNOWBALL.equation.replace("ACM", "ACMII")
+)
 
-MODELS: dict[str, Architecture] = {
+ARCHITECTURES: dict[str, Architecture] = {
     "MLP-1": _MLP1,
     "MLP-2": replace(_MLP1, layers=2, equation="ReLU(X W_0) W_1"),
     "SGC-1": _SGC1,
@@ -64,6 +81,12 @@ MODELS: dict[str, Architecture] = {
     "ACM-SGC-2": replace(_ACM_SGC1, hops=2, equation="Mix(Â² X W_L, (I−Â²) X W_H, X W_I)"),
     "ACM-GCN": _ACM_GCN,
     "ACMII-GCN": replace(_ACM_GCN, variant="acmii", equation="ACMII(ReLU(ACMII(X)))"),
+    "Snowball-2": _SNOWBALL,
+    "Snowball-3": replace(_SNOWBALL, layers=4),
+    "ACM-Snowball-2": _ACM_SNOWBALL,
+    "ACM-Snowball-3": replace(_ACM_SNOWBALL, layers=4),
+    "ACMII-Snowball-2": _ACMII_SNOWBALL,
+    "ACMII-Snowball-3": replace(_ACMII_SNOWBALL, layers=4),
 }
 
 
@@ -74,12 +97,12 @@ class Network(nn.Module):
     ReLU and dropout between the layers) are on; `ACMConv` alone has the paper's equation.
 
     Args:
-        architecture: The row, see `MODELS`.
+        architecture: The row, see `ARCHITECTURES`.
         in_channels: Features of a node, `F`.
         out_channels: Classes, `C`.
-        hidden: Width of the hidden layer.
-        dropout: Probability that a value is dropped, on the hidden layer and, for the ACM forms,
-            on the input.
+        hidden: Width of a hidden layer.
+        dropout: Probability that a value is dropped, on hidden layers and, for the ACM forms, on
+            the input.
     """
 
     def __init__(
@@ -93,12 +116,13 @@ class Network(nn.Module):
         super().__init__()
         self.architecture = architecture
         self.input_dropout = Dropout(dropout) if architecture.input_dropout else None
-        self.dropout = Dropout(dropout)
-        widths = (
-            [in_channels, out_channels]
-            if architecture.layers == 1
-            else [in_channels, hidden, out_channels]
-        )
+        more = architecture.layers - 1
+        # One without a hidden layer has the probability all the same, and no use for it.
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(max(1, more)))
+        seen = [in_channels + k * hidden if architecture.snowball else hidden for k in range(more)]
+        wide = in_channels + more * hidden if architecture.snowball else hidden
+        widths = [(f_in, hidden) for f_in in [in_channels, *seen[1:]][:more]]
+        widths.append((wide if more else in_channels, out_channels))
         self.convs = nn.ModuleList(
             ACMConv(
                 f_in,
@@ -110,13 +134,17 @@ class Network(nn.Module):
                 act=torch.relu if architecture.nonlinear else None,
                 hops=architecture.hops,
             )
-            for f_in, f_out in zip(widths, widths[1:])
+            for f_in, f_out in widths
         )
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for conv in self.convs:
             conv.reset_parameters()
+
+    def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
+        r"""What every layer filters with: :math:`\hat A_{rw}`, raw self-loops kept."""
+        return low_pass(edge_index, num_nodes)
 
     def forward(
         self,
@@ -132,52 +160,14 @@ class Network(nn.Module):
         """
         if self.input_dropout is not None:
             x = self.input_dropout(x)
-        weights = []
+        weights, hidden = [], []
         for depth, conv in enumerate(self.convs):
-            if depth:
-                x = self.dropout(torch.relu(x))
-            x = conv(x, edge_index, edge_weight, return_channel_weights)
+            # An unchanging X stays sparse, and is not copied beside what is added to it.
+            seen = (x, *hidden) if self.architecture.snowball else hidden[-1] if hidden else x
+            out = conv(seen, edge_index, edge_weight, return_channel_weights)
             if return_channel_weights:
-                x, alpha = x
+                out, alpha = out
                 weights.append(alpha)
-        return (x, weights) if return_channel_weights else x
-
-
-def model_name(name: str) -> str:
-    """The name as the paper prints it, whatever the case; a near miss is told what is near.
-
-    Raises:
-        UsageError: If there is no such model; the line names those there are.
-    """
-    known = {model.lower(): model for model in MODELS}
-    if str(name).lower() not in known:
-        raise unknown("model", name, MODELS)
-    return known[str(name).lower()]
-
-
-def build(
-    name: str,
-    in_channels: int,
-    out_channels: int,
-    hidden: int = 64,
-    dropout: float = 0.5,
-    channels: Sequence[str] | None = None,
-    mix: bool | None = None,
-) -> Network:
-    """The model of a row of the paper's tables.
-
-    Args:
-        name: The row's name, such as `"ACM-GCN"`, in any case.
-        in_channels, out_channels, hidden, dropout: As in `Network`.
-        channels: Other channels than the row's (the ablation of Table 2).
-        mix: Whether to mix them, where it is not as in the row.
-
-    Raises:
-        UsageError: If there is no such model, or an argument is out of range.
-    """
-    architecture = MODELS[model_name(name)]
-    if channels is not None:
-        architecture = replace(architecture, channels=tuple(channels))
-    if mix is not None:
-        architecture = replace(architecture, mix=mix)
-    return Network(architecture, in_channels, out_channels, hidden, dropout)
+            if depth < len(self.convs) - 1:
+                hidden.append(self.dropouts[depth](torch.relu(out)))
+        return (out, weights) if return_channel_weights else out

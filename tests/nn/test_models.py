@@ -7,7 +7,7 @@ from torch_geometric.utils import to_undirected
 
 from acm.errors import UsageError
 from acm.filters import low_pass
-from acm.nn import MODELS, Dropout, build, model_name
+from acm.nn import ARCHITECTURES, MODELS, Dropout, build, model_name
 
 
 @pytest.fixture
@@ -93,8 +93,47 @@ def test_acm_gcn_without_its_channels_is_gcn(graph):
     torch.testing.assert_close(acm(x, edge_index), gcn(x, edge_index))
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_has_logits_for_every_node_and_a_gradient_everywhere(name, graph):
+def test_snowball_sees_all_that_was_before(graph):
+    x, edge_index, a = graph
+    for name, hidden in (("Snowball-2", 2), ("Snowball-3", 3)):
+        model = build(name, 5, 3, hidden=8).eval()
+        seen, w = x, weights(model)
+        assert [v.shape[0] for v in w] == [5 + 8 * k for k in range(hidden + 1)]
+        for k in range(hidden):
+            seen = torch.cat([seen, torch.relu(a @ seen @ w[k])], 1)
+        torch.testing.assert_close(model(x, edge_index), a @ seen @ w[-1], msg=name)
+
+
+@pytest.mark.parametrize("name", [n for n in ARCHITECTURES if n.startswith("ACM") and "Snow" in n])
+def test_the_acm_snowballs_are_their_layers_on_what_stands_side_by_side(name, graph):
+    x, edge_index, _ = graph
+    model = build(name, 5, 3, hidden=8).eval()
+    seen = x
+    for conv in model.convs[:-1]:
+        seen = torch.cat([seen, torch.relu(conv(seen, edge_index))], 1)
+    expected = model.convs[-1](seen, edge_index)
+    torch.testing.assert_close(model(x, edge_index), expected)
+    torch.testing.assert_close(model(x.to_sparse_csr(), edge_index), expected)
+    # A layer of the sizes F, F' has 3 F' (F + 1) + 9 parameters (FIDELITY 20).
+    ends = [8] * int(name[-1]) + [3]
+    sizes = [3 * end * (5 + 8 * k + 1) + 9 for k, end in enumerate(ends)]
+    assert sum(p.numel() for p in model.parameters()) == sum(sizes)
+    assert {conv.variant for conv in model.convs} == {name.split("-")[0].lower()}
+
+
+def test_gcn_and_snowball_with_no_hidden_layer_between_agree(graph):
+    # What Snowball-2 adds to a GCN of three layers: without the new rows of W it is that GCN.
+    x, edge_index, a = graph
+    model = build("Snowball-2", 5, 3, hidden=8).eval()
+    w = weights(model)
+    with torch.no_grad():
+        w[1][:5], w[2][:13] = 0, 0
+    gcn = a @ torch.relu(a @ torch.relu(a @ x @ w[0]) @ w[1][5:]) @ w[2][13:]
+    torch.testing.assert_close(model(x, edge_index), gcn)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_every_network_has_logits_for_every_node_and_a_gradient_everywhere(name, graph):
     x, edge_index, _ = graph
     model = build(name, 5, 3, dropout=0.3).train()
     logits, alpha = model(x.to_sparse_csr(), edge_index, return_channel_weights=True)

@@ -1,0 +1,143 @@
+"""ACM-GCN+ and ACM-GCN++, of the authors' later paper (Luan et al., 2022): beyond this one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from acm.filters import SparseMatrix, adjacency, low_pass, operand
+from acm.nn.checks import uniform, whole
+from acm.nn.dropout import Dropout
+from acm.nn.mixing import extract, mix, weigh
+
+_CHANNELS = ("low", "high", "identity")
+
+
+class StructureConv(nn.Module):
+    r"""An ACM layer with a fourth channel, of which the features are the neighbours themselves.
+
+    .. math::
+        H_A = \mathrm{ReLU}(A W_A), \qquad
+        \tilde\alpha_c = \sigma(\mathrm{LN}(H_c) \tilde W_c), \quad c \in \{L, H, I, A\}
+
+    and all else as in `ACMConv`, option 1. The layer norm has no gain and no bias of its own:
+    :math:`\tilde W_c` has the gain.
+
+    Args:
+        in_channels: Features of a node.
+        out_channels: Width of the output.
+        num_nodes: `N`.
+
+    Attributes:
+        weight: `W_L`, `W_H` and `W_I`, `[in_channels, 3, out_channels]`.
+        weight_structure: `W_A`, `[N, out_channels]`.
+        weight_tilde, weight_mix: `[4, out_channels]` and `[4, 4]`.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, num_nodes: int):
+        super().__init__()
+        self.out_channels = out_channels
+        self.weight = nn.Parameter(torch.empty(in_channels, 3, out_channels))
+        self.weight_structure = nn.Parameter(torch.empty(num_nodes, out_channels))
+        self.weight_tilde = nn.Parameter(torch.empty(4, out_channels))
+        self.weight_mix = nn.Parameter(torch.empty(4, 4))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew, as `ACMConv` does."""
+        uniform(self.weight, self.out_channels)
+        uniform(self.weight_structure, self.out_channels)
+        uniform(self.weight_tilde, 1)
+        uniform(self.weight_mix, 4)
+
+    def forward(self, x: Tensor | SparseMatrix, low: SparseMatrix, a: SparseMatrix):
+        """The mixed features, `[N, out_channels]`, and the node-wise `α`, `[N, 4]`.
+
+        Args:
+            x: Node features, `[N, in_channels]`.
+            low: `H_LP`.
+            a: The adjacency `A`.
+        """
+        h = (x @ self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
+        h = extract(h, low, _CHANNELS)
+        h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
+        normed = functional.layer_norm(h, h.shape[-1:])
+        alpha = weigh(normed, self.weight_tilde, self.weight_mix, temperature=4)
+        return 4 * mix(h, alpha), alpha
+
+
+class ACMPlus(nn.Module):
+    r"""ACM-GCN+ (Luan et al., 2022), and ACM-GCN++ with a residual.
+
+    .. math::
+        Y = \mathrm{ACM}^+(\mathrm{ReLU}(\mathrm{ACM}^+(X)) + R), \qquad
+        R = \mathrm{ReLU}(X W_R) \text{ in ACM-GCN++, else } 0
+
+    with the layers of `StructureConv`, and dropout on the input, on the hidden layer and on `R`.
+
+    Args:
+        in_channels: Features of a node, `F`.
+        out_channels: Classes, `C`.
+        hidden: Width of the hidden layer.
+        dropout: Probability that a value is dropped.
+        num_nodes: `N`: every node has a row of weights of its own.
+        residual: Whether it is ACM-GCN++.
+
+    Raises:
+        UsageError: If a number is out of range.
+    """
+
+    channels: Sequence[str] = (*_CHANNELS, "structure")
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        hidden: int = 64,
+        dropout: float = 0.5,
+        num_nodes: int = 1,
+        residual: bool = False,
+    ):
+        super().__init__()
+        sizes = dict(in_channels=in_channels, out_channels=out_channels, hidden=hidden)
+        for name, size in (sizes | {"num_nodes": num_nodes}).items():
+            whole(name, size)
+        self.residual = nn.Parameter(torch.empty(in_channels, hidden)) if residual else None
+        self.first = StructureConv(in_channels, hidden, num_nodes)
+        self.second = StructureConv(hidden, out_channels, num_nodes)
+        self.input_dropout, self.dropout = Dropout(dropout), Dropout(dropout)
+        self.residual_dropout = Dropout(dropout) if residual else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew, uniformly from ±1/√F_out."""
+        self.first.reset_parameters()
+        self.second.reset_parameters()
+        if self.residual is not None:
+            uniform(self.residual, self.residual.shape[-1])
+
+    def operator(self, edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
+        r"""The low-pass filter :math:`\hat A_{rw}` and the adjacency `A`."""
+        return low_pass(edge_index, num_nodes), adjacency(edge_index, num_nodes)
+
+    def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
+        """The logits of all nodes, `[N, C]`.
+
+        Args:
+            x: Node features, `[N, F]`, dense or sparse.
+            graph: What `operator` gives, or edges, `[2, E]`.
+            return_channel_weights: Whether to return also each layer's `α`, `[N, 4]`, in a list.
+        """
+        x = operand(x)
+        if not isinstance(graph, tuple):
+            graph = tuple(m.to(self.first.weight) for m in self.operator(graph, x.shape[-2]))
+        x = self.input_dropout(x)
+        h, first = self.first(x, *graph)
+        h = self.dropout(torch.relu(h))
+        if self.residual is not None:
+            h = h + self.residual_dropout(torch.relu(x @ self.residual))
+        out, second = self.second(h, *graph)
+        return (out, [first, second]) if return_channel_weights else out

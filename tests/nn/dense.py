@@ -1,0 +1,36 @@
+"""What models are held against: NumPy in float64, with dense matrices, from the formulas alone."""
+
+import numpy as np
+
+
+def relu(a):
+    return np.maximum(a, 0)
+
+
+def adjacency(edge_index, n):
+    """`A`, repeated edges counted, rows are targets."""
+    a = np.zeros((n, n))
+    for source, target in edge_index.t().tolist():
+        a[target, source] += 1
+    return a
+
+
+def filters(edge_index, n):
+    """The three filters of section 4.2, with the random-walk normalisation."""
+    a = adjacency(edge_index, n) + np.eye(n)
+    low = a / a.sum(1, keepdims=True)
+    return {"low": low, "high": np.eye(n) - low, "identity": np.eye(n)}
+
+
+def mixed(h, w_tilde, w_mix, seen=None, temperature=3):
+    """Steps 2 and 3 of section 4.3, times the number of channels."""
+    seen = h if seen is None else seen
+    logits = np.stack([s @ w for s, w in zip(seen, w_tilde)], 1)
+    logits = 1 / (1 + np.exp(-logits))
+    alpha = np.exp(logits @ w_mix / temperature)
+    alpha /= alpha.sum(1, keepdims=True)
+    return len(h) * sum(alpha[:, [k]] * part for k, part in enumerate(h))
+
+
+def parameters(module):
+    return {name: p.detach().double().numpy() for name, p in module.named_parameters()}

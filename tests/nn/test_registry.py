@@ -1,0 +1,202 @@
+"""The registry against the paper's tables, and what must hold for every model in it."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acm import paper
+from acm.errors import UsageError
+from acm.filters import SparseMatrix
+from acm.nn import CHANNELS, MODELS, build, model_name, register
+from acm.nn.dropout import Dropout
+from acm.training import Protocol, Setting, fit
+from acm.training.stack import stackable
+
+NEEDS = {"Geom-GCN": "sklearn"}
+EVERY = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None,
+            reason=f"{name} needs {NEEDS.get(name)}",
+        ),
+    )
+    for name in MODELS
+]
+#: Own hyperparameters that keep the tests small.
+SMALL = {"layers": 2, "heads": 2, "K": 3}
+
+
+def make(name, in_channels, out_channels, n, hidden=8, dropout=0.0):
+    own = {k: v for k, v in SMALL.items() if k in MODELS[name].own}
+    return build(name, in_channels, out_channels, hidden, dropout, num_nodes=n, **own)
+
+
+def test_names_are_those_of_the_tables():
+    rows = {3: "sota", 8: "fixed"}
+    for number, table in rows.items():
+        printed = list(dict.fromkeys(c.name for c in paper.table(table)))
+        ours = [e.name for e in MODELS.values() if number in e.tables]
+        assert sorted(ours) == sorted(printed)
+        if number == 3:
+            assert ours == printed  # in its order
+    ablation = {c.name for c in paper.table("ablation")}
+    named = {e.name for e in MODELS.values() if 2 in e.tables}
+    assert named <= ablation
+    variants = ("LP+HP", "LP+Identity", "no mixing")
+    assert ablation - named == {f"{n} {v}" for n in named if n.startswith("ACM") for v in variants}
+    assert {n for n, e in MODELS.items() if e.beyond} == {"MLP-1", "ACM-GCN+", "ACM-GCN++"}
+
+
+def test_every_entry_says_what_it_is():
+    for name, entry in MODELS.items():
+        assert entry.name == name and entry.equation and "\n" not in entry.equation
+        assert entry.heterophily.endswith(".") and entry.source
+        assert entry.beyond is not bool(entry.tables)
+    own = {"layers": 8, "lambda_": 0.5, "alpha": 0.1}
+    assert MODELS["GCNII"].own == own and MODELS["ACM-GCNII*"].own == own | {"layers": 2}
+    assert MODELS["GCN"].own == MODELS["ACMII-Snowball-3"].own == MODELS["ACM-GCN+"].own == {}
+    assert {"heads", "jk", "layers"} <= set(MODELS["GAT+JK"].own)
+
+
+def edges(n, pairs, extra=()):
+    a = torch.zeros(n, n, dtype=torch.bool)
+    for i, j in pairs:
+        a[i % n, j % n] = a[j % n, i % n] = True
+    return a.nonzero().t().contiguous()
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=25)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=8)
+@given(n=st.integers(8, 12), pairs=PAIRS, seed=st.integers(0, 99))
+def test_permuted_nodes_give_permuted_logits(name, n, pairs, seed):
+    edge_index = edges(n, [(i, i + 1) for i in range(n)] + pairs)
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.rand(n, 5, generator=generator, dtype=torch.float64)
+    torch.manual_seed(seed)
+    model = make(name, 5, 3, n).double().eval()
+    logits = model(x, edge_index)
+    order = torch.randperm(n, generator=generator)
+    place = torch.argsort(order)
+    if name.startswith("ACM-GCN+"):  # its weights belong to the nodes
+        for layer in (model.first, model.second):
+            layer.weight_structure.data = layer.weight_structure[order].detach()
+    permuted = model(x[order], place[edge_index])
+    if name == "Geom-GCN":  # positions are found up to a rotation or reflection, as rounding falls
+        assert permuted.shape == logits.shape
+        return
+    torch.testing.assert_close(permuted, logits[order], rtol=1e-6, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def task():
+    """A small graph with loops, sparse features, two classes and three splits."""
+    generator = torch.Generator().manual_seed(0)
+    n = 24
+    pairs = torch.randint(0, n, (40, 2), generator=generator).tolist()
+    y = torch.arange(n) % 2
+    x = torch.rand(n, 12, generator=generator)
+    x = x * (x > 0.5) + y[:, None] / 4
+    trials = []
+    for seed in range(3):
+        order = torch.randperm(n, generator=generator)
+        train, val = torch.zeros(2, n, dtype=torch.bool)
+        train[order[:10]], val[order[10:17]] = True, True
+        trials.append(
+            Setting(train, val, 0.05, (1e-3, 0.0, 1e-2)[seed], seed, (0.5, 0.2, 0.0)[seed])
+        )
+    return x, edges(n, [(i, i + 1) for i in range(n)] + pairs), y, trials
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_stacked_and_single_training_agree(name, task):
+    x, edge_index, y, trials = task
+    model = make(name, 12, 2, len(y))
+    graph = model.operator(edge_index, len(y))
+    for features in (x, SparseMatrix.from_torch(x)):
+        assert stackable(model, features, graph, trials[0])
+        protocol = Protocol(max_epochs=6)
+        together = fit(model, features, graph, y, trials, protocol=protocol, batch=3)
+        apart = fit(model, features, graph, y, trials, protocol=protocol, stack=False)
+        for ours, theirs in zip(together, apart):
+            assert ours.stacked and not theirs.stacked
+            assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-3)
+            assert ours.history.val_loss[-1] != ours.history.val_loss[0]  # it learns something
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_model_takes_sparse_features_and_has_a_gradient_everywhere(name, task):
+    x, edge_index, y, _ = task
+    torch.manual_seed(0)
+    model = make(name, 12, 2, len(y), dropout=0.3).train()
+    assert any(isinstance(part, Dropout) for part in model.modules())
+    logits = model(x.to_sparse_csr(), edge_index)
+    assert logits.shape == (len(y), 2)
+    logits.square().sum().backward()
+    for key, p in model.named_parameters():
+        assert p.grad is not None and p.grad.isfinite().all(), key
+    model.eval()
+    dense, sparse = (model(f, model.operator(edge_index, len(y))) for f in (x, x.to_sparse_csr()))
+    torch.testing.assert_close(dense, sparse)
+
+
+def test_what_cannot_be_is_said_in_one_line():
+    for call, words in (
+        (lambda: build("GATT", 5, 3), "did you mean GAT?"),
+        (lambda: build("GAT", 5, 3, channels=("low",)), "GAT has no channels to choose from"),
+        (lambda: build("H2GCN", 5, 3, mix=True), "H2GCN has no channels"),
+        (lambda: build("GCN", 5, 3, layers=3), "GCN has no hyperparameter 'layers': it has none"),
+        (lambda: build("GCNII", 5, 3, beta=3), "its own are layers, lambda_, alpha"),
+        (lambda: register("gcn", torch.nn.Linear, equation="x"), "another name is needed"),
+    ):
+        with pytest.raises(UsageError) as error:
+            call()
+        assert words in str(error.value) and "\n" not in str(error.value)
+    assert model_name("acmii-snowball-3") == "ACMII-Snowball-3"
+    assert build("ACM-GCNII", 5, 3).channels == CHANNELS
+    assert build("acm-gcnii", 5, 3, channels=("identity", "low")).channels == ("low", "identity")
+
+
+MINE = """
+import torch
+from torch import nn
+from acm.nn import Dropout, register
+
+class Mean(nn.Module):
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, share=0.5):
+        super().__init__()
+        self.share, self.dropout = share, Dropout(dropout)
+        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
+        self.reset_parameters()
+    def reset_parameters(self):
+        nn.init.xavier_uniform_(self.weight)
+    def forward(self, x, graph):
+        h = self.dropout(x) @ self.weight
+        return self.share * h + (1 - self.share) * (graph @ h)
+
+register("Mean", Mean, equation="(s I + (1-s) A) X W")
+"""
+
+
+def test_a_model_of_ones_own_is_known_everywhere(tmp_path, monkeypatch):
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    code = (
+        "from acm.nn import MODELS, build\n"
+        "print(MODELS['Mean'].own, build('mean', 4, 2, share=1.0))"
+    )
+    monkeypatch.setenv("ACM_MODELS", str(path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("{'share': 0.5} Mean(")
+    monkeypatch.setenv("ACM_MODELS", str(tmp_path / "none.py"))
+    done = subprocess.run([sys.executable, "-m", "acm", "models"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "none.py" in done.stderr
