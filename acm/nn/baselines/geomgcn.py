@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.base import Baseline, Linear, proper_edges
-from acm.nn.baselines.isomap import ball, positions
+from acm.nn.baselines.isomap import ball, pieces, positions
 from acm.nn.dropout import Dropout
 
 #: Two neighbourhoods, four relations in each.
@@ -25,7 +25,8 @@ class GeomGCN(Baseline):
         Y = \mathrm{mean}_{i,r}\, E^{(i,r)} W_{i,r}
 
     The neighbourhoods `i` are the graph's and a ball around the node's latent position `z_v` that
-    has as many neighbours in the mean; it includes the node itself. The relations `r` are the four
+    has as many neighbours in the mean; it includes the node itself, and no node to which there is
+    no path. The relations `r` are the four
     quadrants in which `u` may lie. The paper's degree is the graph's in both neighbourhoods; here
     :math:`d_i` counts those of the same neighbourhood, so that no sum outgrows its weights.
     Dropout acts on the input of every layer.
@@ -66,7 +67,8 @@ class GeomGCN(Baseline):
         graph = low_pass(edge_index, num_nodes, norm="sym", renormalize=False)
         edges = proper_edges(edge_index, num_nodes)
         z = positions(edges, num_nodes)
-        pairs = torch.from_numpy(ball(z, edges.shape[1] // 2)).T.to(edges)
+        pairs = ball(z, pieces(edges, num_nodes), edges.shape[1] // 2)
+        pairs = torch.from_numpy(pairs).T.to(edges)
         near = torch.cat([pairs, pairs.flip(0)], 1)
         latent = low_pass(with_self(near, num_nodes), num_nodes, norm="sym", renormalize=False)
         return *divide(graph, z), *divide(latent, z)

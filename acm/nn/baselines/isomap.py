@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from torch import Tensor
 
@@ -110,19 +112,31 @@ def hops(a: SparseMatrix, sources: np.ndarray) -> np.ndarray:
     return found
 
 
-def ball(z: np.ndarray, pairs: int) -> np.ndarray:
-    """The pairs of nearest points `[P, 2]`, each once: as many as fit into `pairs` by one radius.
+def pieces(edge_index: Tensor, num_nodes: int) -> np.ndarray:
+    """The number of each node's connected component, `[N]`."""
+    source, target = edge_index.cpu().numpy()
+    shape = num_nodes, num_nodes
+    return connected_components(csr_array((np.ones(source.size), (target, source)), shape))[1]
+
+
+def ball(z: np.ndarray, piece: np.ndarray, pairs: int) -> np.ndarray:
+    """The pairs of nearest nodes `[P, 2]`, each once: as many as fit into `pairs` by one radius.
+
+    Nodes without a path between them are no neighbours. They have no distance to be embedded, and
+    all small components lie on one heap, whose pairs would be all there are.
 
     Args:
         z: Positions, `[N, 2]`.
+        piece: The component of each node, `[N]`.
         pairs: How many there are to be; where distances tie, fewer come.
     """
-    tree = cKDTree(z)
+    size = float(np.linalg.norm(np.ptp(z, axis=0))) * 1.001
+    tree = cKDTree(np.column_stack([z, piece * (2 * size + 1)]))
 
     def number(radius: float) -> int:
         return (tree.count_neighbors(tree, radius) - len(z)) // 2
 
-    low, high = 0.0, float(np.linalg.norm(np.ptp(z, axis=0))) * 1.001
+    low, high = 0.0, size
     if number(high) <= pairs:
         low = high
     for _ in range(60):

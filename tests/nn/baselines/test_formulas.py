@@ -150,8 +150,9 @@ def geomgcn(m, w, a, x):
     target, source = a.nonzero()
     away = target != source
     z = positions(torch.from_numpy(np.stack([source, target])[:, away]), N)
+    piece = np.argmax(np.linalg.matrix_power(a + np.eye(N), N) > 0, 1)  # its first node
     latent = np.eye(N)
-    for u, v in ball(z, away.sum() // 2):
+    for u, v in ball(z, piece, away.sum() // 2):
         latent[u, v] = latent[v, u] = 1
     beyond = z[:, None] > z[None, :]
     quadrant = 2 * beyond[..., 0] + beyond[..., 1]

@@ -15,7 +15,7 @@ from acm.errors import UsageError
 from acm.filters import adjacency, low_pass
 from acm.nn.baselines import isomap as module
 from acm.nn.baselines.geomgcn import GeomGCN, divide
-from acm.nn.baselines.isomap import ball, hops, isomap, positions
+from acm.nn.baselines.isomap import ball, hops, isomap, pieces, positions
 
 
 def drawn(nodes: int, degree: float, seed: int = 0) -> torch.Tensor:
@@ -81,20 +81,40 @@ def test_graphs_with_almost_nothing_in_them():
 
 def test_the_ball_has_the_nearest_pairs():
     z = np.random.default_rng(0).random((50, 2))
-    found = ball(z, 60)
+    piece = np.zeros(50, int)
+    found = ball(z, piece, 60)
     distance = squareform(pdist(z))
     radius = np.sort(pdist(z))[59]
     expected = {(i, j) for i in range(50) for j in range(i + 1, 50) if distance[i, j] <= radius}
     assert {tuple(sorted(pair)) for pair in found.tolist()} == expected
     assert len(found) == 60
-    assert len(ball(z, 10**6)) == 50 * 49 // 2
-    assert len(ball(z, 0)) == 0
+    assert len(ball(z, piece, 10**6)) == 50 * 49 // 2
+    assert len(ball(z, piece, 0)) == 0
+
+
+def test_the_ball_stays_within_a_component():
+    z = np.random.default_rng(0).random((50, 2))
+    piece = np.arange(50) % 3
+    distance = np.where(piece[:, None] == piece, squareform(pdist(z)), np.inf)
+    upper = np.triu_indices(50, 1)
+    radius = np.sort(distance[upper])[39]
+    expected = {(i, j) for i, j in zip(*upper) if distance[i, j] <= radius}
+    assert {tuple(sorted(pair)) for pair in ball(z, piece, 40).tolist()} == expected
+    assert len(ball(z, piece, 10**6)) == np.isfinite(distance[upper]).sum()
+
+
+def test_components_are_what_a_path_connects():
+    edges = drawn(80, 1.5)
+    piece = pieces(edges, 80)
+    path = np.isfinite(shortest_path(scipy_matrix(edges, 80)))
+    assert len(set(piece)) > 3
+    np.testing.assert_array_equal(piece[:, None] == piece, path)
 
 
 def test_of_points_that_lie_on_each_other_no_ball_is_too_full():
     z = np.zeros((100, 2))
     z[0] = 1
-    assert len(ball(z, 30)) == 0
+    assert len(ball(z, np.zeros(100, int), 30)) == 0
 
 
 def test_the_parts_of_an_operator_are_its_quadrants():
