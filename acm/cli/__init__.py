@@ -13,7 +13,7 @@ from importlib import import_module
 from acm import __version__
 from acm.errors import UsageError
 
-_COMMANDS = ("data", "metrics", "run", "search")
+_COMMANDS = ("data", "metrics", "models", "run", "search")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -27,6 +27,7 @@ examples:
   acm data list                                  what graphs there are
   acm data fetch cornell                         download one and check it
   acm metrics cornell                            how heterophilic it is
+  acm models                                     what models there are
   acm run --dataset cornell --model ACM-GCN      train one cell of Table 3 and compare
   acm search --dataset texas --model GCN         choose hyperparameters by validation
 

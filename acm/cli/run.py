@@ -18,13 +18,19 @@ Train a model on several splits of a graph by the released protocol, keep a reco
 hold the mean test accuracy against the paper's. What was run before is read from the store, so a
 run that was interrupted goes on where it was.""",
         epilog="""\
-models: MLP-1, MLP-2, SGC-1, SGC-2, GCN, ACM-SGC-1, ACM-SGC-2, ACM-GCN, ACMII-GCN
+models:
+  MLP-1, MLP-2, SGC-1, SGC-2, GCN, Snowball-2, Snowball-3, GCNII, GCNII*
+  ACM-SGC-1, ACM-SGC-2, ACM-GCN, ACM-Snowball-2, ACM-Snowball-3, ACM-GCNII, ACM-GCNII*
+  ACMII-GCN, ACMII-Snowball-2, ACMII-Snowball-3
+  GAT, APPNP, GPRGNN, H2GCN, MixHop, GCN+JK, GAT+JK, FAGCN, GraphSAGE, Geom-GCN
+  ACM-GCN+, ACM-GCN++ (beyond the paper); `acm models NAME` tells of one
 
 examples:
   acm run --dataset texas --model ACMII-GCN
   acm run --dataset cora --model GCN --splits 3 --lr 0.01 --weight-decay 5e-4 --dropout 0.5
   acm run --dataset chameleon --model ACM-GCN --protocol fixed
-  acm run --dataset film --model ACM-GCN --channels low+identity      an ablation of Table 2""",
+  acm run --dataset film --model ACM-GCN --channels low+identity      an ablation of Table 2
+  acm run --dataset cora --model GCNII --own layers=16 alpha=0.2""",
     )
     what = parser.add_argument_group("what to train")
     what.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
@@ -63,6 +69,13 @@ examples:
     values.add_argument("--weight-decay", type=float, metavar="X", help="weight decay")
     values.add_argument("--dropout", type=float, metavar="P", help="from 0 to below 1")
     values.add_argument("--hidden", type=int, metavar="N", help="width of the hidden layer")
+    values.add_argument(
+        "--own",
+        nargs="+",
+        default=[],
+        metavar="NAME=X",
+        help="hyperparameters of the model's own, such as layers=8 (see `acm models NAME`)",
+    )
     how = parser.add_argument_group("how to run it")
     how.add_argument(
         "--store",
@@ -78,10 +91,11 @@ def run(args) -> int:
     """Run the cell, print a line a split, and the comparison."""
     from acm.experiments import Store, cell
     from acm.experiments import run as run_trials
+    from acm.experiments.recipes import complete
     from acm.report import compare
 
     where = place(args)
-    given = {name: getattr(args, name) for name in HYPERPARAMETERS}
+    given = {name: getattr(args, name) for name in HYPERPARAMETERS} | _own(args.own)
     trials = cell(
         args.dataset,
         args.model,
@@ -96,11 +110,17 @@ def run(args) -> int:
     if len(store.find(trials)) < len(trials):
         store.check()
     first = trials[0]
-    print(
-        f"{first.model} on {first.dataset}: lr {first.lr:g}, weight decay"
-        f" {first.weight_decay:g}, dropout {first.dropout:g}, hidden {first.hidden},"
-        f" channels {first.channels}{'' if first.mix else ', not mixed'}"
-    )
+    what = [
+        f"lr {first.lr:g}",
+        f"weight decay {first.weight_decay:g}",
+        f"dropout {first.dropout:g}",
+        f"hidden {first.hidden}",
+        *(option.replace("=", " ") for option in first.options.split()),
+    ]
+    if first.channels:
+        what.append(f"channels {first.channels}{'' if first.mix else ', not mixed'}")
+    print(f"{first.model} on {first.dataset}: {', '.join(what)}")
+    print(complete(first.model, first.dataset, first.protocol, given).sentence())
     try:
         records = run_trials(trials, store, args.device, not args.quiet, where)
     except KeyboardInterrupt:
@@ -117,3 +137,12 @@ def run(args) -> int:
         )
     print(compare(records).sentence())
     return 0
+
+
+def _own(words: list[str]) -> dict[str, str]:
+    from acm.errors import UsageError
+
+    for word in words:
+        if not all(word.partition("=")):
+            raise UsageError(f"--own {word}: NAME=X is needed, such as layers=8")
+    return dict(word.split("=", 1) for word in words)

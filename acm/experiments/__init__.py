@@ -1,6 +1,7 @@
 """A cell of a table as a list of trials, and the store that keeps what they found."""
 
 from acm.experiments.places import Place
+from acm.experiments.recipes import Recipe, recipe
 from acm.experiments.record import Record, Validation
 from acm.experiments.run import Task, prepare, run, run_cell, run_trial, validate
 from acm.experiments.search import Search, grid, search
@@ -9,6 +10,7 @@ from acm.experiments.trial import Trial, cell
 
 __all__ = [
     "Place",
+    "Recipe",
     "Record",
     "Search",
     "Store",
@@ -18,6 +20,7 @@ __all__ = [
     "cell",
     "grid",
     "prepare",
+    "recipe",
     "results",
     "run",
     "run_cell",

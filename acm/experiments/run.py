@@ -18,13 +18,14 @@ from acm import kernels
 from acm.data import fixed_split, load, random_split, row_normalize
 from acm.data.splits import Split
 from acm.errors import UsageError
+from acm.experiments.options import arguments
 from acm.experiments.places import Place, compute, cores
 from acm.experiments.record import Record, Validation, where
 from acm.experiments.store import Row, Store
 from acm.experiments.trial import Trial, cell, uses_random_splits
 from acm.filters import SparseMatrix, low_pass, operand
 from acm.kernels.memory import keep_freed_memory
-from acm.nn import build
+from acm.nn import GCNII, Network, build
 from acm.training import Fit, Setting, batch_size, fit, protocol_for
 from acm.training.stack import own_generator
 
@@ -36,16 +37,21 @@ class Task:
     Attributes:
         name: The data set.
         x: Row-normalised features, `[N, F]`, sparse where they are.
-        low_pass: The filter `Â_rw` of the undirected graph with its raw loops (FIDELITY 1).
+        edge_index: The undirected graph with its raw loops, `[2, E]` (FIDELITY 1), on the CPU.
         y: Classes, `[N]`.
         num_classes: `C`.
     """
 
     name: str
     x: Tensor | SparseMatrix
-    low_pass: SparseMatrix
+    edge_index: Tensor
     y: Tensor
     num_classes: int
+
+    @functools.cached_property
+    def low_pass(self) -> SparseMatrix:
+        """The filter `Â_rw`, with which most models propagate."""
+        return low_pass(self.edge_index, self.x.shape[0]).to(self.y.device)
 
     def split(self, trial: Trial) -> Split:
         """The masks of a trial's split."""
@@ -58,7 +64,7 @@ class Task:
 
 @functools.lru_cache(maxsize=2)
 def prepare(dataset: str, device: str = "cpu") -> Task:
-    """Load a graph, normalise its features and build its filter, on a device.
+    """Load a graph and normalise its features, on a device.
 
     Raises:
         UsageError: If the data cannot be had, or there is no such device.
@@ -66,8 +72,34 @@ def prepare(dataset: str, device: str = "cpu") -> Task:
     place = _device(device)
     data = load(dataset)
     x = operand(row_normalize(data.x))
-    low = low_pass(data.edge_index, data.num_nodes)
-    return Task(dataset, x.to(place), low.to(place), data.y.to(place), data.num_classes)
+    return Task(dataset, x.to(place), data.edge_index, data.y.to(place), data.num_classes)
+
+
+#: What models propagated with last, newest last: some of it takes minutes to find.
+_GRAPHS: dict[tuple, object] = {}
+_FINDING = threading.Lock()
+
+
+def _graph(task: Task, trial: Trial, model: nn.Module):
+    """What a model propagates with: its `operator`, or `Â_rw` if it has none."""
+    operator = getattr(model, "operator", None)
+    if operator is None or isinstance(model, Network | GCNII):
+        return task.low_pass
+    key = task.name, str(task.y.device), trial.model, trial.options
+    with _FINDING:
+        if key not in _GRAPHS:
+            found = _moved(operator(task.edge_index, task.x.shape[0]), task.y.device)
+            while len(_GRAPHS) > 3:
+                _GRAPHS.pop(next(iter(_GRAPHS)))
+            _GRAPHS[key] = found
+        return _GRAPHS[key]
+
+
+def _moved(graph, device: torch.device):
+    """A matrix, or a tuple of them, on a device."""
+    if isinstance(graph, tuple):
+        return tuple(_moved(part, device) for part in graph)
+    return graph.to(device)
 
 
 def fit_trials(
@@ -80,7 +112,7 @@ def fit_trials(
         device: Where.
         options: Of `acm.training.fit`.
     """
-    task, model = _ready(trials[0], device)
+    task, model, graph = _ready(trials[0], device)
     splits = [task.split(trial) for trial in trials]
     settings = [_setting(trial, split) for trial, split in zip(trials, splits)]
     # No label that is in nobody's training or validation set is handed on.
@@ -90,11 +122,12 @@ def fit_trials(
     return (
         task,
         splits,
-        fit(model, task.x, task.low_pass, y, settings, protocol=protocol, **options),
+        fit(model, task.x, graph, y, settings, protocol=protocol, **options),
     )
 
 
-def _ready(trial: Trial, device: str) -> tuple[Task, nn.Module]:
+def _ready(trial: Trial, device: str) -> tuple[Task, nn.Module, object]:
+    """The graph, the model, and what it propagates with."""
     task = prepare(trial.dataset, device)
     with own_generator(task.y.device):
         model = build(
@@ -103,10 +136,12 @@ def _ready(trial: Trial, device: str) -> tuple[Task, nn.Module]:
             task.num_classes,
             trial.hidden,
             trial.dropout,
-            trial.channels.split("+"),
+            trial.channels.split("+") if trial.channels else None,
             trial.mix,
+            task.x.shape[0],
+            **arguments(trial.model, trial.options),
         )
-    return task, model.to(task.y.device)
+    return task, model.to(task.y.device), _graph(task, trial, model)
 
 
 def _setting(trial: Trial, split: Split) -> Setting:
@@ -194,16 +229,17 @@ def batches(
     place = place or _default(device)
     groups: dict[tuple, list[Trial]] = {}
     for t in trials:
-        key = t.dataset, t.model, t.protocol, t.hidden, t.channels, t.mix, t.dropout > 0
+        what = t.dataset, t.model, t.protocol, t.hidden, t.channels, t.mix, t.options
+        key = *what, t.dropout > 0
         groups.setdefault(key, []).append(t)
     result = []
     threads = max(1, place.size // max(1, len(trials)))  # fewer trials than cores share loops
     for group in groups.values():
         most = min(MOST.get(device.split(":")[0], 10), -(-len(group) // place.size))
         if place.kind == "here":  # the smaller the pieces, the sooner all threads are done
-            task, model = _ready(group[0], device)
+            task, model, graph = _ready(group[0], device)
             setting = _setting(group[0], task.split(group[0]))
-            most = min(most, batch_size(model, task.x, task.low_pass, setting))
+            most = min(most, batch_size(model, task.x, graph, setting))
         parts = -(-len(group) // max(1, most))
         result += [Batch(tuple(group[k::parts]), device, threads, blind) for k in range(parts)]
     return result

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, fields
@@ -16,12 +17,15 @@ from filelock import FileLock
 
 from acm.data.names import DATASETS
 from acm.errors import UsageError, unknown
+from acm.experiments.options import read_options
 from acm.experiments.record import Record, Validation
 from acm.experiments.trial import PROTOCOLS, Trial
 from acm.nn import CHANNELS, MODELS
 
 _READ = {"int": int, "float": float, "str": str, "bool": {"True": True, "False": False}.__getitem__}
 Row = Record | Validation
+#: Columns that older files lack: what a record then has is the field's default.
+_ADDED = ("options",)
 _BOM = "\ufeff"  # what some editors put before the text
 _COMMIT = re.compile(r"[0-9a-f]{12}|.*\+")
 
@@ -49,6 +53,10 @@ class Store:
         self.columns = tuple(f.name for f in fields(kind))
         if os.path.lexists(self.path) and not os.path.isfile(self.path):
             raise UsageError(f"{str(path)!r} is no file: records are kept in a CSV file")
+
+    def _layouts(self) -> list[tuple[str, ...]]:
+        """The columns that a file may have: this version's, or those before some were added."""
+        return [self.columns, tuple(c for c in self.columns if c not in _ADDED)]
 
     def records(self) -> list[Row]:
         """All records, in the order in which they were finished.
@@ -101,8 +109,17 @@ class Store:
             there = _find(before, [record.trial for record in records])
             new = {r.trial: r for r in reversed(records) if r.trial not in there}
             if new:
-                self._write(text, [r for r in records if new.get(r.trial) is r])
+                self._write(self._upgraded(text), [r for r in records if new.get(r.trial) is r])
         return [(there | new)[record.trial] for record in records]
+
+    def upgrade(self) -> None:
+        """Give a file of an earlier version the columns that it lacks; its rows stay as they are.
+
+        Raises:
+            UsageError: If the file cannot be written, or is not a run store.
+        """
+        with self._writing("it is left as it is"):
+            self._upgraded(self._read()[0])
 
     @contextmanager
     def _writing(self, otherwise: str) -> Iterator[None]:
@@ -114,6 +131,29 @@ class Store:
         except OSError as error:
             reason = error.strerror or error
             raise UsageError(f"cannot write {self.path} ({reason}): {otherwise}") from error
+
+    def _upgraded(self, text: str) -> str:
+        """The file's text, after columns that it may lack were put there."""
+        rows = [row for row in _rows(text.removeprefix(_BOM)) if row]
+        if not rows or tuple(rows[0]) == self.columns:
+            return text
+        for place, name in enumerate(self.columns):
+            if name in _ADDED:
+                for row in rows:
+                    row.insert(place, name if row is rows[0] else "")
+        new = b"".join(map(_line, rows))
+        path = self.path.resolve()
+        spare = path.with_name(f".{path.name}.new")
+        try:
+            with open(spare, "wb") as file:
+                file.write(new)
+                file.flush()
+                os.fsync(file.fileno())
+            shutil.copymode(path, spare)
+            os.replace(spare, path)
+        finally:
+            spare.unlink(missing_ok=True)
+        return new.decode()
 
     def _write(self, text: str, records: list[Row]) -> None:
         whole = len(text.encode())
@@ -140,24 +180,25 @@ class Store:
             raise UsageError(f"cannot read {self.path}: {error}") from error
         whole = text[: text.rfind("\n") + 1]
         if not whole:
-            if not _line(self.columns).decode().startswith(text.removeprefix(_BOM)):
+            start = text.removeprefix(_BOM)
+            if not any(_line(c).decode().startswith(start) for c in self._layouts()):
                 raise UsageError(f"{self.path} is not a run store: it has no first line of columns")
             return "", []
         records = list(self._parse(whole.removeprefix(_BOM)))
-        if len(whole) < len(text) and (last := _unended(text[len(whole) :], records, self.kind)):
-            return text, [*records, last]
-        return whole, records
+        columns = tuple(next(_rows(whole.removeprefix(_BOM))))
+        last = _unended(text[len(whole) :], records, self.kind, columns)
+        return (text, [*records, last]) if last else (whole, records)
 
     def _parse(self, text: str) -> Iterator[Row]:
         rows = _rows(text)
         header = tuple(next(rows))
-        if header != self.columns:
+        if header not in self._layouts():
             raise UsageError(
                 f"{self.path} is not a run store of this version: its first line is"
                 f" {','.join(header)[:60]}…, {','.join(self.columns)[:60]}… is needed"
             )
         try:
-            yield from (_record(row, self.kind) for row in rows if row)
+            yield from (_record(row, self.kind, header) for row in rows if row)
         except (ValueError, KeyError, csv.Error) as error:
             raise UsageError(
                 f"{self.path}, line {rows.line_num}: not a record ({error}); delete the"
@@ -174,16 +215,16 @@ def _rows(text: str):
     return csv.reader(io.StringIO(text), strict=True)
 
 
-def _record(row: list[str], kind: type[Row]) -> Row:
+def _record(row: list[str], kind: type[Row], columns: Sequence[str]) -> Row:
     """A row as a record; `ValueError` or `KeyError` if it is none."""
-    types = (_READ[f.type] for f in fields(kind))
-    record = kind(*(read(c) for read, c in zip(types, row, strict=True)))
+    types = {f.name: _READ[f.type] for f in fields(kind)}
+    record = kind(**{name: types[name](c) for name, c in zip(columns, row, strict=True)})
     if fault := _fault(record):
         raise ValueError(fault)
     return record
 
 
-def _unended(line: str, before: list[Row], kind: type[Row]) -> Row | None:
+def _unended(line: str, before: list[Row], kind: type[Row], columns: Sequence[str]) -> Row | None:
     """The record of a last line without an end, if nothing can be missing from it.
 
     All that a cut can hide is an end of the commit. The one end that twelve digits leave open is
@@ -192,7 +233,7 @@ def _unended(line: str, before: list[Row], kind: type[Row]) -> Row | None:
     """
     try:
         (row,) = _rows(line)
-        record = _record(row, kind)
+        record = _record(row, kind, columns)
     except (ValueError, KeyError, csv.Error):
         return None
     above = before[-1].commit if before else None
@@ -206,9 +247,14 @@ def _fault(record: Row) -> str | None:
     for name, valid in known.items():
         if getattr(record, name) not in valid:
             return str(unknown(name, getattr(record, name), valid))
-    for channel in record.channels.split("+"):
-        if channel not in CHANNELS:
-            return str(unknown("channel", channel, CHANNELS))
+    if record.channels or MODELS[record.model].channels:
+        for channel in record.channels.split("+"):
+            if channel not in CHANNELS:
+                return str(unknown("channel", channel, CHANNELS))
+    try:
+        read_options(record.model, record.options)
+    except UsageError as error:
+        return str(error)
     for name in ("val_accuracy", "test_accuracy"):
         if not 0 <= getattr(record, name, 0) <= 1:
             return f"{name} is {getattr(record, name)}: from 0 to 1"

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from acm import paper
-from acm.data.names import PAPER_DATASETS, check_whole
+from acm.data.names import check_whole
 from acm.data.names import dataset as known_dataset
 from acm.data.splits import num_fixed_splits
 from acm.errors import UsageError, unknown
-from acm.nn import CHANNELS, build, model_name
+from acm.experiments.options import arguments
+from acm.experiments.recipes import HYPERPARAMETERS, PROTOCOLS, SYNTHETIC, complete
+from acm.nn import CHANNELS, MODELS, build, model_name
 
-PROTOCOLS = ("random", "fixed")
-
-#: The paper publishes no optimum for its synthetic graphs; these lie in the ranges it searched.
-SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": 64}
-
-HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+__all__ = ["HYPERPARAMETERS", "PROTOCOLS", "SYNTHETIC", "Trial", "cell", "uses_random_splits"]
 
 #: More than these is a slip of the hand, and would fill the memory before it fails.
-MOST = {"splits": 10_000, "hidden": 1_000_000}
+MOST_SPLITS = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,6 +35,8 @@ class Trial:
         lr, weight_decay, dropout, hidden: Hyperparameters.
         channels: Names joined by `+`, such as `"low+high+identity"`.
         mix: Whether nodes weigh the channels.
+        options: The model's own hyperparameters, in the one order and spelling that
+            `acm.experiments.options` gives them; empty if it has none.
     """
 
     dataset: str
@@ -54,6 +50,7 @@ class Trial:
     hidden: int
     channels: str
     mix: bool
+    options: str = field(default="", kw_only=True)
 
     @property
     def entropy(self) -> int:
@@ -72,7 +69,7 @@ def cell(
     protocol: str = "random",
     splits: int | None = None,
     seed: int = 0,
-    hyperparameters: Mapping[str, float | None] | None = None,
+    hyperparameters: Mapping[str, float | str | None] | None = None,
     channels: str | None = None,
     mix: bool | None = None,
 ) -> list[Trial]:
@@ -85,14 +82,14 @@ def cell(
         splits: How many splits, from the first; by default as many as the paper has: ten, five on
             Deezer-Europe.
         seed: See `Trial`.
-        hyperparameters: Any of `lr`, `weight_decay`, `dropout` and `hidden`; what is left out (or
-            `None`) is the paper's optimum for the cell.
+        hyperparameters: Any of `lr`, `weight_decay`, `dropout`, `hidden` and the model's own
+            (`layers`, `lambda`, …); what is left out (or `None`) is that of the cell's `recipe`.
         channels: Other channels than the model's own, joined by `+`.
         mix: Whether to mix them, where it is not as the model does.
 
     Raises:
         UsageError: If a name is unknown, if there are not so many splits, if a value is out of
-            range, or if the paper publishes no optimum for the cell and some are not given.
+            range, or if there is no recipe for the cell and some are not given.
     """
     known_dataset(dataset)
     model = model_name(model)
@@ -102,11 +99,7 @@ def cell(
     check_whole("seed", seed, 0)
     if not isinstance(hyperparameters, Mapping | None):
         raise UsageError(f"hyperparameters={hyperparameters!r}: values by name are needed")
-    given = dict(hyperparameters or {})
-    for name in given:
-        if name not in HYPERPARAMETERS:
-            raise unknown("hyperparameter", name, HYPERPARAMETERS)
-    values = optimum(dataset, model, protocol, given)
+    values = complete(model, dataset, protocol, hyperparameters or {})
     if not isinstance(channels, str | None):
         raise UsageError(f"channels={channels!r}: names joined by + are needed")
     if not isinstance(mix, bool | None):
@@ -114,8 +107,10 @@ def cell(
     names = None if channels is None else tuple(channels.split("+"))
     if names:  # in the one order, so that one experiment has one name
         names = tuple(sorted(names, key=lambda c: (*CHANNELS, c).index(c)))
-    built = build(model, 1, 1, values["hidden"], values["dropout"], names, mix)
-    architecture = built.architecture
+    options = arguments(model, values.options)
+    # Built once, so that what cannot be is said before anything is run.
+    built = build(model, 1, 1, values.hidden, values.dropout, names, mix, num_nodes=1, **options)
+    has = bool(MODELS[model].channels)
     return [
         Trial(
             dataset,
@@ -123,63 +118,13 @@ def cell(
             protocol,
             split,
             int(seed),
-            **values,
-            channels="+".join(architecture.channels),
-            mix=architecture.mix,
+            **{name: getattr(values, name) for name in HYPERPARAMETERS},
+            channels="+".join(built.channels) if has else "",
+            mix=built.mix if has else False,
+            options=values.options,
         )
         for split in range(splits)
     ]
-
-
-def optimum(dataset: str, model: str, protocol: str, given: Mapping[str, float | None]) -> dict:
-    """The given hyperparameters, completed by the paper's optimum for the cell."""
-    values = {name: value for name, value in given.items() if value is not None}
-    missing = [name for name in HYPERPARAMETERS if name not in values]
-    for name, value in values.items():
-        _check(name, value)
-    if set(missing) <= {"hidden"}:
-        values.setdefault("hidden", 64)  # the one width the paper's tables have
-    elif dataset == "synthetic":
-        values = SYNTHETIC | values
-    elif dataset not in PAPER_DATASETS:
-        missing = [name for name in missing if name != "hidden"]
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
-        raise UsageError(
-            f"the paper publishes nothing for {dataset}: give {' and '.join(missing)} as well"
-            f" ({options})"
-        )
-    else:
-        published = paper.hyperparameters(model, dataset, protocol)
-        values = {name: getattr(published, name) for name in HYPERPARAMETERS} | values
-    return {
-        name: int(values[name]) if name == "hidden" else float(values[name])
-        for name in HYPERPARAMETERS
-    }
-
-
-def _check(name: str, value: object) -> None:
-    """Raise `UsageError` unless a hyperparameter is a number in its range."""
-    if name == "hidden":
-        return _check_whole(name, value)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise UsageError(f"{name}={value!r}: a number is needed")
-    least, most, needed = {
-        "lr": (0, math.inf, "a positive number"),
-        "weight_decay": (0, math.inf, "a number from 0 up"),
-        "dropout": (0, 1, "a number from 0 to below 1"),
-    }[name]
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        number = math.inf
-    if not least <= number < most or (name == "lr" and number == 0):
-        raise UsageError(f"{name}={number!r}: {needed} is needed")
-
-
-def _check_whole(name: str, value: object) -> None:
-    check_whole(name, value, 1)
-    if value > MOST[name]:
-        raise UsageError(f"{name}={value}: at most {MOST[name]:,} are possible")
 
 
 def _number_of_splits(dataset: str, protocol: str, splits: int | None) -> int:
@@ -187,7 +132,9 @@ def _number_of_splits(dataset: str, protocol: str, splits: int | None) -> int:
     if most == 0:
         raise UsageError(f"{dataset} has no fixed splits: protocol 'random' draws some")
     splits = splits if splits is not None else most or 10
-    _check_whole("splits", splits)
+    check_whole("splits", splits, 1)
+    if splits > MOST_SPLITS:
+        raise UsageError(f"splits={splits}: at most {MOST_SPLITS:,} are possible")
     if most is not None and splits > most:
         raise UsageError(f"{splits} {protocol} splits: {dataset} has {most} of them")
     return int(splits)

@@ -114,7 +114,7 @@ class Network(nn.Module):
         dropout: float = 0.5,
     ):
         super().__init__()
-        self.architecture = architecture
+        self.architecture, self.mix = architecture, architecture.mix
         self.input_dropout = Dropout(dropout) if architecture.input_dropout else None
         more = architecture.layers - 1
         # One without a hidden layer has the probability all the same, and no use for it.
@@ -136,6 +136,7 @@ class Network(nn.Module):
             )
             for f_in, f_out in widths
         )
+        self.channels = self.convs[0].channels
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""

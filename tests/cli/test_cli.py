@@ -30,7 +30,7 @@ def acm(*arguments, cwd=None, env=None):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["run", "--help"], ["data", "--help"], ["data", "list"]]
+    "arguments", [["--help"], *([c, "--help"] for c in ("run", "models", "data")), ["data", "list"]]
 )
 def test_help_and_names_need_no_heavy_import(arguments):
     # What makes `acm --help` quick is that none of these is loaded; a clock would test the machine.
@@ -235,3 +235,40 @@ def test_one_damaged_file_is_not_many(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("damaged  tolokers  ")
     assert said[1] == "1 file is not sound: `acm data fetch` gets it"
+
+
+def test_models_lists_every_row(capsys):
+    assert main(["models"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["model", "tables", "weights", "stacks", "recipes"]
+    assert [line.split("  ")[0].strip() for line in lines] == list(MODELS)
+    there = {line.split("  ")[0].strip(): line for line in lines}
+    assert "2, 3, 8" in there["ACM-GCN"] and "beyond" in there["ACM-GCN+"]
+    # Cora has 1433 features and 7 classes; GCN has no biases.
+    assert f"{64 * (1433 + 7):,}" in there["GCN"]
+    assert all(" yes " in line for name, line in there.items() if "scikit" not in line)
+
+
+def test_a_models_card(capsys):
+    assert main(["models", "gcnii*"]) == 0
+    card = capsys.readouterr().out
+    assert card.startswith("GCNII* (Table 3)") and MODELS["GCNII*"].equation in card
+    assert "lambda (0.5)" in card and "chen2020simple" in card
+    assert "alpha 0.5, lambda 0.5, layers 8" in card  # Cornell's
+    assert main(["models", "GAT", "--protocol", "fixed"]) == 0
+    assert "not published; chosen because" in capsys.readouterr().out
+    for arguments in (["GATT"], ["GAT", "--protocol", "both"]):
+        assert main(["models", *arguments]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_run_says_where_the_recipe_is_from(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    own = ["--own", "layers=1", "lambda=1"]
+    arguments = ["run", "--dataset", "synthetic", "--model", "ACM-GCNII", "--splits", "1"]
+    assert main([*arguments, *QUICK, *own]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "alpha 0.1, lambda 1.0, layers 1, channels low+high+identity" in said[0]
+    assert "lr, weight_decay, dropout, hidden, layers, lambda as given; alpha: " in said[1]
+    assert main([*arguments, "--own", "layers"]) == 2
+    assert "NAME=X is needed" in capsys.readouterr().err

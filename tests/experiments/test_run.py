@@ -101,7 +101,7 @@ def test_what_is_asked_reaches_the_training(monkeypatch):
         run_trial(trial)
     model, (setting,) = seen["model"], seen["trials"]
     assert (setting.lr, setting.weight_decay, setting.seed) == (0.3, 0.02, trial.entropy)
-    assert setting.dropout == model.dropout.p == 0.7 and model.convs[0].out_channels == 5
+    assert setting.dropout == model.dropouts[0].p == 0.7 and model.convs[0].out_channels == 5
     task = prepare("synthetic")
     split = task.split(trial)
     assert torch.equal(setting.train, split.train) and torch.equal(setting.val, split.val)

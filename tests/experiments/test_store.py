@@ -273,3 +273,71 @@ def test_every_committed_record_can_be_read_and_stands_once():
         trials = [r.trial for r in Store(path).records()]
         assert trials and len(set(trials)) == len(trials), path.name
         assert path.read_bytes().endswith(b"\n"), path.name
+
+
+OLD = [c for c in Store("none.csv").columns if c != "options"]
+
+
+def as_it_was(path):
+    """Take the column `options` out of a file."""
+    rows = list(csv.reader(path.read_text().splitlines()))
+    place = rows[0].index("options")
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(r[:place] + r[place + 1 :] for r in rows)
+
+
+def test_a_file_from_before_the_options_is_read_and_goes_on(store, trials):
+    records = store.extend([make_record(t) for t in trials[:2]])
+    new = store.path.read_bytes()
+    as_it_was(store.path)
+    old = store.path.read_bytes()
+    assert store.path.read_text().splitlines()[0].split(",") == OLD
+    assert store.records() == records
+    store.check()
+    assert store.append(records[0]) == records[0]
+    assert store.path.read_bytes() == old  # nothing was to be written
+    store.path.write_bytes(old[:-1])  # the end of the last line is missing, not of the row
+    assert store.records()[0] == records[0]
+    store.path.write_bytes(old)
+    store.append(make_record(trials[2]))
+    assert store.path.read_bytes().startswith(new)
+    assert [r.trial for r in store.records()] == trials[:3]
+    assert [p.name for p in store.path.parent.iterdir() if p.suffix == ".new"] == []
+
+
+def test_an_upgrade_adds_the_column_and_nothing_else(store, trials):
+    records = store.extend([make_record(t) for t in trials[:3]])
+    new = store.path.read_bytes()
+    as_it_was(store.path)
+    store.path.write_bytes(store.path.read_bytes() + b"cornell,ACM")  # torn
+    store.upgrade()
+    assert store.path.read_bytes() == new and store.records() == records
+    store.upgrade()
+    assert store.path.read_bytes() == new
+
+
+def test_a_full_disk_during_an_upgrade_loses_nothing(store, trials, monkeypatch):
+    store.append(make_record(trials[0]))
+    as_it_was(store.path)
+    old = store.path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError, match="No space left"):
+        store.append(make_record(trials[1]))
+    assert store.path.read_bytes() == old
+
+
+def test_options_come_back_and_are_checked(store):
+    trial = cell("cora", "GAT+JK", splits=1)[0]
+    record = store.append(make_record(trial))
+    assert store.records() == [record] and record.trial == trial
+    for changes, words in (
+        ({"options": "layers=x"}, "layers='x'"),
+        ({"options": "depth=3"}, "unknown hyperparameter 'depth'"),
+        ({"channels": "mid"}, "unknown channel"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            store.append(dataclasses.replace(record, split=1, **changes))

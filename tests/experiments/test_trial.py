@@ -59,7 +59,14 @@ def test_channels_and_mixing():
             ("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}),
             "dropout=1.0: a number from 0 to below 1",
         ),
-        (("cornell", "MLP-2"), "publishes no hyperparameters of MLP-2"),
+        (("cornell", "GAT", "random", 1, 0, {}, "low"), "GAT has no channels to choose from"),
+        (("cornell", "GAT", "random", 1, 0, {}, None, True), "GAT has no channels"),
+        (("cornell", "GCN", "random", 1, 0, {"layers": 3}), "unknown hyperparameter 'layers'"),
+        (("cora", "GCNII", "random", 1, 0, {"layers": 2.5}), "layers=2.5: a whole number"),
+        (("cora", "GCNII", "random", 1, 0, {"layers": 0}), "layers is 0"),
+        (("cora", "GCNII", "random", 1, 0, {"alpha": "x"}), "alpha='x': a number"),
+        (("cora", "GCN+JK", "random", 1, 0, {"jk": "sum"}), "jk"),
+        (("cora", "GCN+JK", "random", 1, 0, {"jk": "a b"}), "jk='a b': a word"),
         (("cornell", "GCN", "random", 1, 0, {}, "low+mid"), "low, high, identity"),
         (("cornell", "GCN", "random", 1, 0, {}, ""), "low, high, identity"),
         (("cornell", "GCN", "random", 1, 0, {}, ["low"]), "names joined by"),
@@ -108,3 +115,24 @@ def test_numbers_of_any_library_make_one_trial():
     numpy = {"lr": np.float64(1), "hidden": np.int64(32)}
     other = cell("cornell", "GCN", "random", np.int64(2), np.int64(1), numpy)
     assert other == plain and repr(other) == repr(plain)
+
+
+def test_a_models_own_hyperparameters_are_in_one_spelling():
+    trial = cell("cora", "GCNII", splits=1)[0]
+    assert (trial.options, trial.channels, trial.mix) == (
+        "alpha=0.2 lambda=0.5 layers=16", "low", False,
+    )  # fmt: skip
+    given = {"layers": "4", "lambda": 1, "alpha": None}
+    other = cell("cora", "GCNII", splits=1, hyperparameters=given)[0]
+    assert other.options == "alpha=0.2 lambda=1.0 layers=4"
+    assert (other.lr, other.hidden) == (trial.lr, trial.hidden)
+    jk = cell("cora", "GAT+JK", splits=1)[0]
+    assert (jk.options, jk.channels, jk.mix) == ("heads=2 jk=cat layers=2", "", False)
+    assert cell("cora", "ACM-GCN", splits=1)[0].options == ""
+    assert cell("cora", "ACM-GCN+", splits=1)[0].channels == ""
+
+
+def test_a_width_that_is_not_given_is_the_recipes():
+    values = {"lr": 0.1, "weight_decay": 0.0, "dropout": 0.0}
+    assert cell("cora", "FAGCN", hyperparameters=values)[0].hidden == 32
+    assert cell("minesweeper", "FAGCN", splits=1, hyperparameters=values)[0].hidden == 64

@@ -1,0 +1,249 @@
+"""What a cell of the tables is trained with, and where that comes from."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from pathlib import Path
+
+from acm import paper
+from acm.data.names import PAPER_DATASETS, check_whole
+from acm.data.names import dataset as known_dataset
+from acm.errors import UsageError, unknown
+from acm.experiments.options import Value, check_options, own, read_options, write_options
+from acm.nn import model_name
+
+PROTOCOLS = ("random", "fixed")
+HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+
+#: The paper publishes no optimum for its synthetic graphs; these lie in the ranges it searched.
+SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": 64}
+
+#: More than these is a slip of the hand, and would fill the memory before it fails.
+MOST_HIDDEN = 1_000_000
+
+#: Where values come from, from what binds most to what binds least.
+ORIGINS = ("published", "slip", "chosen", "given")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The hyperparameters of a cell.
+
+    Attributes:
+        model, dataset, protocol: The cell.
+        lr, weight_decay, dropout, hidden: Hyperparameters that every model has.
+        options: The model's own, see `acm.experiments.options`.
+        origin: `"published"`; `"slip"`: published, but most likely another row's; `"chosen"` by us,
+            as the paper publishes none; or `"given"` by the caller.
+        source: Where they stand, or why they were chosen.
+        notes: What else to know: values out of the printed range, several values in one place.
+        search: Whether a search by validation is to replace what is here.
+    """
+
+    model: str
+    dataset: str
+    protocol: str
+    lr: float
+    weight_decay: float
+    dropout: float
+    hidden: int
+    options: str
+    origin: str
+    source: str
+    notes: tuple[str, ...] = ()
+    search: bool = False
+
+    def sentence(self) -> str:
+        """Where the values come from, in one line."""
+        words = {
+            "published": f"published: {self.source}",
+            "slip": f"published, most likely by a slip: {self.source}",
+            "chosen": f"not published; chosen because {self.source}",
+            "given": self.source,
+        }
+        more = "".join(f"; {note}" for note in self.notes)
+        return words[self.origin] + more + ("; to be searched" if self.search else "")
+
+
+def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
+    """What a cell is trained with, and where that comes from.
+
+    In this order: the paper's optimum; what we chose where it publishes none, from the data file
+    `recipes.csv`, with the reason; on fixed splits the model's recipe for random ones.
+
+    Args:
+        model: Name of the model, in any case.
+        dataset: Name of the graph.
+        protocol: `"random"` or `"fixed"` splits.
+
+    Raises:
+        UsageError: If a name is unknown, or nothing is known for a graph or a model that is not of
+            the paper.
+    """
+    known_dataset(dataset)
+    model = model_name(model)
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    if dataset == "synthetic":
+        why = "they lie in the ranges that the paper searched on its synthetic graphs"
+        return _made(model, dataset, protocol, SYNTHETIC, {}, "chosen", why)
+    if dataset not in PAPER_DATASETS:
+        raise _nothing(dataset, HYPERPARAMETERS)
+    for found in (_published, _chosen):
+        if there := found(model, dataset, protocol):
+            return there
+    if protocol == "fixed":
+        there = recipe(model, dataset, "random")
+        why = f"it is the recipe for random splits ({there.sentence().removesuffix(_TO_DO)})"
+        return replace(there, protocol=protocol, origin="chosen", source=why, notes=(), search=True)
+    raise UsageError(
+        f"no hyperparameters of {model} on {dataset} are known: give lr, weight_decay and dropout"
+    )
+
+
+_TO_DO = "; to be searched"
+
+
+def complete(model: str, dataset: str, protocol: str, given: Mapping[str, Value | None]) -> Recipe:
+    """The recipe of a cell, in which what is given replaces what it has.
+
+    Args:
+        model, dataset, protocol: As in `recipe`.
+        given: Any hyperparameters by name, the model's own among them; `None` counts as not given.
+
+    Raises:
+        UsageError: As `recipe`, if what is given does not suffice; or if it is no hyperparameter.
+    """
+    known = (*HYPERPARAMETERS, *own(model))
+    for name in given:
+        if name not in known:
+            raise unknown("hyperparameter", name, known)
+    given = {name: value for name, value in given.items() if value is not None}
+    options = check_options(model, {n: v for n, v in given.items() if n not in HYPERPARAMETERS})
+    shared = {n: check(n, v) for n, v in given.items() if n in HYPERPARAMETERS}
+    missing = [n for n in HYPERPARAMETERS if n not in shared and n != "hidden"]
+    try:
+        base = recipe(model, dataset, protocol)
+    except UsageError:
+        if missing and dataset not in PAPER_DATASETS:
+            raise _nothing(dataset, missing) from None
+        if missing:
+            raise
+        # The one width that most of the paper's rows have.
+        base = _made(model, dataset, protocol, {"hidden": 64} | shared, {}, "given", "")
+    if not given:
+        return base
+    values = read_options(model, base.options) | options
+    rest = [n for n in (*HYPERPARAMETERS, *own(model)) if n not in given]
+    source = f"{', '.join(given)} as given"
+    if rest and base.origin != "given":
+        source += f"; {', '.join(rest)}: {base.sentence()}"
+    return replace(
+        base, **shared, options=write_options(values), origin="given", source=source, notes=(),
+        search=False,
+    )  # fmt: skip
+
+
+def check(name: str, value: object) -> float | int:
+    """A hyperparameter that every model has, if it is a number in its range.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    if name == "hidden":
+        check_whole(name, value, 1)
+        if value > MOST_HIDDEN:
+            raise UsageError(f"{name}={value}: at most {MOST_HIDDEN:,} are possible")
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name}={value!r}: a number is needed")
+    least, most, needed = {
+        "lr": (0, math.inf, "a positive number"),
+        "weight_decay": (0, math.inf, "a number from 0 up"),
+        "dropout": (0, 1, "a number from 0 to below 1"),
+    }[name]
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not least <= number < most or (name == "lr" and number == 0):
+        raise UsageError(f"{name}={number!r}: {needed} is needed")
+    return number
+
+
+def _nothing(dataset: str, missing) -> UsageError:
+    missing = [name for name in missing if name != "hidden"]
+    options = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
+    return UsageError(
+        f"the paper publishes nothing for {dataset}: give {' and '.join(missing)} as well"
+        f" ({options})"
+    )
+
+
+def _made(model, dataset, protocol, shared, options, origin, source, notes=(), search=False):
+    return Recipe(
+        model,
+        dataset,
+        protocol,
+        float(shared["lr"]),
+        float(shared["weight_decay"]),
+        float(shared["dropout"]),
+        int(shared["hidden"]),
+        write_options(own(model) | options),
+        origin,
+        source,
+        tuple(notes),
+        search,
+    )
+
+
+def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
+    try:
+        row = paper.hyperparameters(model, dataset, protocol)
+    except UsageError:
+        return None
+    shared = {name: getattr(row, name) for name in HYPERPARAMETERS}
+    printed = {name.rstrip("_"): getattr(row, name) for name in ("layers", "heads", "jk", "alpha")}
+    printed["lambda"] = row.lambda_
+    known = own(model)
+    options = {n: v for n, v in printed.items() if n in known and v is not None}
+    slip = any("most likely a slip" in note for note in row.notes)
+    notes = [n for n in row.notes if not n.startswith("the result beside")]
+    if row.lr == 0:  # FAGCN on Squirrel, fixed splits
+        return None
+    left = [name for name in known if name not in options]
+    if left:
+        notes.append(
+            "not printed, the default: " + ", ".join(f"{n} {known[n]}" for n in sorted(left))
+        )
+    origin = "slip" if slip else "published"
+    return _made(model, dataset, protocol, shared, options, origin, row.source, notes, slip)
+
+
+def _chosen(model: str, dataset: str, protocol: str) -> Recipe | None:
+    there = _chosen_rows()
+    row = there.get((model, dataset, protocol)) or there.get((model, "*", protocol))
+    if row is None:
+        return None
+    return _made(
+        model,
+        dataset,
+        protocol,
+        row,
+        read_options(model, row["options"]),
+        "chosen",
+        row["reason"],
+        search=row["search"] == "yes",
+    )
+
+
+@functools.cache
+def _chosen_rows() -> dict[tuple[str, str, str], dict[str, str]]:
+    with (Path(__file__).parent / "recipes.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {(row["model"], row["dataset"], row["protocol"]): row for row in rows}

@@ -1,0 +1,121 @@
+"""What every cell is trained with, against the paper's tables; and that it says from where."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from acm import experiments, paper
+from acm.data.names import PAPER_DATASETS
+from acm.errors import UsageError
+from acm.experiments.options import arguments, own, read_options, write_options
+from acm.experiments.recipes import ORIGINS, complete, recipe
+from acm.nn import MODELS
+
+TABLES = {
+    "random": ("hyperparameters_baselines", "hyperparameters_acm"),
+    "fixed": ("hyperparameters_fixed",),
+}
+
+
+@pytest.mark.parametrize("protocol", TABLES)
+def test_every_published_optimum_is_the_recipe(protocol):
+    seen = set()
+    for table in TABLES[protocol]:
+        for row in paper.table(table):
+            seen.add((row.model, row.dataset))
+            if row.lr == 0:
+                continue
+            r = recipe(row.model, row.dataset, protocol)
+            assert (r.lr, r.weight_decay, r.dropout, r.hidden) == (
+                row.lr, row.weight_decay, row.dropout, row.hidden,
+            )  # fmt: skip
+            assert r.source == row.source and r.origin in ("published", "slip")
+            options = read_options(row.model, r.options)
+            printed = dict(
+                layers=row.layers, heads=row.heads, jk=row.jk, alpha=row.alpha,
+                **{"lambda": row.lambda_},
+            )  # fmt: skip
+            for name, value in printed.items():
+                if name in options and value is not None:
+                    assert options[name] == value
+    for model in MODELS:
+        for dataset in PAPER_DATASETS:
+            r = recipe(model, dataset, protocol)
+            assert r.origin in ORIGINS and "\n" not in r.sentence() and r.source
+            assert (r.origin == "chosen") is (
+                (model, dataset) not in seen or (model, dataset, protocol) == ZERO
+            )
+
+
+#: Its learning rate is printed as 0.
+ZERO = ("FAGCN", "squirrel", "fixed")
+
+
+def test_slips_and_gaps_are_said():
+    for model in ("SGC-1", "SGC-2"):
+        slip = recipe(model, "pubmed")
+        assert slip.origin == "slip" and slip.search
+        assert f"the whole row is that of ACM-{model}" in slip.sentence()
+        assert "slip" in slip.sentence() and slip.sentence().endswith("to be searched")
+    assert "outside the printed search range" in recipe("GCNII*", "film").sentence()
+    assert "5e-6,1e-5: the first is used" in recipe("GCNII", "deezer-europe").sentence()
+    assert recipe("GAT", "cora").sentence().startswith("not published; chosen because")
+    assert recipe("FAGCN", "squirrel", "fixed").lr == 0.01
+    assert "recipe for random splits" in recipe("GCN", "cora", "fixed").sentence()
+
+
+def test_what_was_chosen_lies_where_the_paper_searched():
+    chosen = list(csv.DictReader(Path(experiments.__file__).with_name("recipes.csv").open()))
+    assert len({(r["model"], r["dataset"], r["protocol"]) for r in chosen}) == len(chosen)
+    for row in chosen:
+        assert row["model"] in MODELS and row["reason"] and row["search"] in ("yes", "no")
+        assert set(read_options(row["model"], row["options"])) == set(own(row["model"]))
+        datasets = PAPER_DATASETS if row["dataset"] == "*" else [row["dataset"]]
+        for dataset in datasets:
+            try:
+                space = paper.search_space("real_world", row["model"], dataset)
+            except UsageError:
+                continue
+            if recipe(row["model"], dataset, row["protocol"]).origin != "chosen":
+                continue
+            values = {n: float(row[n]) for n in ("lr", "weight_decay", "dropout", "hidden")}
+            values |= read_options(row["model"], row["options"])
+            for name, value in values.items():
+                assert value in space.get(name, [value]), (row["model"], dataset, name)
+
+
+def test_what_is_given_replaces_and_is_said():
+    r = complete("GCNII", "cora", "random", {"layers": 4, "lr": 0.5, "dropout": None})
+    assert (r.lr, r.dropout, r.options) == (0.5, 0.5, "alpha=0.2 lambda=0.5 layers=4")
+    assert r.sentence().startswith("layers, lr as given; weight_decay, dropout, hidden, lambda,")
+    assert 'row "GCNII"' in r.sentence()
+    all_of_it = complete("GCN", "tolokers", "random", {"lr": 1, "weight_decay": 0, "dropout": 0})
+    assert all_of_it.hidden == 64 and all_of_it.sentence() == "lr, weight_decay, dropout as given"
+    assert complete("GCN", "cora", "random", {}) == recipe("gcn", "cora")
+
+
+def test_options_are_text_and_back():
+    for model in MODELS:
+        values = own(model)
+        text = write_options(values)
+        assert read_options(model, text) == values
+        assert write_options(read_options(model, text)) == text
+        assert set(arguments(model, text)) == set(MODELS[model].own)
+    assert arguments("GCNII", "layers=3 lambda=1") == {"layers": 3, "lambda_": 1.0}
+    assert write_options({"b": 0.1, "a": 3}) == "a=3 b=0.1"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("GATT", "cora"), "did you mean GAT"),
+        (("GAT", "corra"), "did you mean cora"),
+        (("GAT", "cora", "mixed"), "random, fixed"),
+        (("GAT", "tolokers"), "the paper publishes nothing for tolokers"),
+    ],
+)
+def test_bad_names_are_said_in_one_line(arguments, words):
+    with pytest.raises(UsageError, match=words) as error:
+        recipe(*arguments)
+    assert "\n" not in str(error.value)
