@@ -104,10 +104,17 @@ class SparseMatrix:
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """The product with a dense `[columns, F]` matrix, or with a batch `[B, columns, F]`."""
-        if x.dim() not in (2, 3) or x.size(-2) != self.shape[1]:
+        batches = self.value.shape[:-1] + x.shape[:-2]  # as many trials, or one for all
+        if x.dim() not in (2, 3) or x.size(-2) != self.shape[1] or len({*batches} - {1}) > 1:
+            many = f"{len(self.value)} times " if self.value.dim() > 1 else ""
             raise UsageError(
-                f"a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
+                f"{many}a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
                 f" a tensor of shape {list(x.shape)}: give [{self.shape[1]}, F]"
+            )
+        if (x.dtype, x.device) != (self.value.dtype, self.value.device):
+            raise UsageError(
+                f"a {self.value.dtype} matrix on {self.value.device} cannot be multiplied with a"
+                f" {x.dtype} tensor on {x.device}: `matrix.to(x)` has the same of both"
             )
         return _Product.apply(self.value, x, self)
 
@@ -132,10 +139,11 @@ class SparseMatrix:
             return self.to_torch() @ x
         if value.dim() == 1:  # one matrix for all trials: their columns stand side by side
             wide = self.to_torch() @ x.transpose(0, 1).flatten(1)
-            return wide.unflatten(1, (x.shape[0], -1)).transpose(0, 1)
+            return wide.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)
         # Other values for each trial: the matrices stand along a diagonal.
-        batch, (rows, columns) = value.shape[0], self.shape
-        x = x.expand(batch, columns, x.shape[-1])
+        (batch,) = torch.broadcast_shapes(value.shape[:-1], x.shape[:-2])
+        rows, columns = self.shape
+        value, x = value.expand(batch, -1), x.expand(batch, columns, x.shape[-1])
         if ("diagonal", batch) not in self._shared:
             crow, col = self._index()
             step = torch.arange(batch, device=col.device, dtype=col.dtype)[:, None]
@@ -181,12 +189,9 @@ class _Product(torch.autograd.Function):
         grad_value = grad_x = None
         if ctx.needs_input_grad[0]:
             grad_value = (grad[..., matrix.row, :] * x[..., matrix.col, :]).sum(-1)
-            if value.dim() < grad_value.dim():
-                grad_value = grad_value.sum(0)
+            grad_value = grad_value.sum_to_size(value.shape)
         if ctx.needs_input_grad[1]:
-            grad_x = matrix.T @ grad
-            if x.dim() < grad_x.dim():
-                grad_x = grad_x.sum(0)
+            grad_x = (matrix.T @ grad).sum_to_size(x.shape)
         return grad_value, grad_x, None
 
 

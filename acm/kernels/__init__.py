@@ -43,7 +43,7 @@ def _run(name: str, batch: int, parts: int, work: int, *arguments) -> None:
     """Call a loop for all parts of all trials; `work` is the number of elements it goes through."""
     loop, total = getattr(_loops(), name), batch * parts
     number = min(getattr(_HERE, "threads", 1), total, max(1, work // _SMALL))
-    if number == 1:
+    if number <= 1:  # 0 where there is nothing to do
         loop(*arguments, parts, 0, total)
         return
     ends = [total * k // number for k in range(number + 1)]
@@ -99,12 +99,12 @@ def sparse_product(crow: Tensor, col: Tensor, value: Tensor, x: Tensor, out: Ten
     """
     new = out is None
     if new:
-        batch = max(x.shape[:-2], value.shape[:-1])
+        batch = torch.broadcast_shapes(x.shape[:-2], value.shape[:-1])
         out = x.new_empty(*batch, crow.numel() - 1, x.shape[-1])
     if x.stride(-1) != 1 and x.shape[-1] != 1:
         x = x.contiguous()
     into = out if out.dim() == 3 else out[None]
-    many = x if x.dim() == 3 else x[None].expand(into.shape[0], -1, -1)
+    many = x.expand(into.shape[0], *x.shape[-2:])
     _run(
         "sparse_product",
         into.shape[0],

@@ -3,6 +3,7 @@
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout
 from acm.nn.models import MODELS, Architecture, Network, build, model_name
+from acm.nn.product import product
 
 __all__ = [
     "CHANNELS",
@@ -13,4 +14,5 @@ __all__ = [
     "Network",
     "build",
     "model_name",
+    "product",
 ]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, known_norm, low_pass, operand
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
+from acm.nn.product import product
 
 #: In the one order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
@@ -137,7 +138,8 @@ class ACMConv(nn.Module):
         x = _features(x, self.in_channels)
         low = self._low_pass(edge_index, edge_weight, x.shape[-2])
         # Step 1 begins with one product for all channels, their weights side by side.
-        h = (x @ self.weight.flatten(-2)).unflatten(-1, (len(self.channels), self.out_channels))
+        h = product(x, self.weight.flatten(-2))
+        h = h.unflatten(-1, (len(self.channels), self.out_channels))
         act = self.act
         if self.variant == "acmii" and act is not None:
             h, act = act(h), None

@@ -25,7 +25,7 @@ class Adam:
     def __init__(
         self, weights: Sequence[Tensor], lr: Tensor, weight_decay: Tensor, decoupled: bool
     ):
-        self.steps = 0
+        self.steps = [0] * len(weights)
         self.mean = [torch.zeros_like(w) for w in weights]
         self.square = [torch.zeros_like(w) for w in weights]
         self.lr = lr
@@ -33,11 +33,13 @@ class Adam:
         self.l2 = torch.zeros_like(lr) if decoupled else weight_decay
 
     @torch.no_grad()
-    def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
-        """Move the weights once."""
-        self.steps += 1
-        correction = tuple(1 - beta**self.steps for beta in BETAS)
-        for state in zip(weights, gradients, self.mean, self.square):
+    def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
+        """Move the weights once; one without a gradient stays where it is."""
+        for k, state in enumerate(zip(weights, gradients, self.mean, self.square)):
+            if gradients[k] is None:
+                continue
+            self.steps[k] += 1
+            correction = tuple(1 - beta ** self.steps[k] for beta in BETAS)
             if kernels.fit(*state):
                 kernels.adam(*state, self.lr, self.shrink, self.l2, BETAS, correction, EPS)
             else:

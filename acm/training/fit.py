@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from torch.nn import functional
 from acm.errors import UsageError
 from acm.training.adam import Adam
 from acm.training.protocol import RELEASED, Protocol
-from acm.training.setting import Setting, check
+from acm.training.setting import Setting, check, check_model
 from acm.training.stack import Stack, batch_size, own_generator, stackable
 
 
@@ -76,12 +77,14 @@ def fit(
 
     The weights of many trials are stacked and move through one loop; each trial stops by itself
     and then leaves the batch. What a trial gives depends on its setting alone, not on the others
-    nor on the size of the batch. A setting has no test mask, so nothing here can select by it:
+    nor on the size of the batch: on a CPU to the bit for models that multiply by
+    `acm.nn.product`, as all here do. A setting has no test mask, so nothing here can select by it:
     hold `Fit.prediction` against the test labels afterwards.
 
     Args:
         model: A module for one graph, called as `model(x, graph)`; returns logits, `[N, C]`. It
             is left as it is: every trial draws weights of its own by `reset_parameters()`.
+            Parameters that require no gradient stay as they are drawn.
         x: Node features as the model takes them.
         graph: `edge_index`, or the filter, as the model takes it.
         y: Classes, `[N]`. Read at the nodes of a trial's training and validation sets only.
@@ -98,13 +101,17 @@ def fit(
             were in it, for a progress bar; an error that it raises ends the training.
 
     Raises:
-        UsageError: If a setting, a mask or `batch` is out of range, or a loss stops being a
-            number.
+        UsageError: If a setting, a mask or `batch` is out of range, if the model cannot draw
+            weights or has none to train, or if a loss stops being a number.
     """
     if not trials:
         return []
+    check_model(model)
     for trial in trials:
         check(trial, y, model)
+    if batch is not None and not (isinstance(batch, Integral) and batch >= 1):
+        raise UsageError(f"batch is {batch!r}: a whole number from 1 is needed")
+    # A copy, for a model may keep what it computes of a graph.
     template = copy.deepcopy(model)
     if stack is None:
         stack = stackable(template, x, graph, trials[0])
@@ -112,8 +119,6 @@ def fit(
         batch = 1
     elif batch is None:
         batch = batch_size(template, x, graph, trials[0])
-    elif batch < 1:
-        raise UsageError(f"batch is {batch}: 1 or more are needed")
     fits: list[Fit] = []
     for start in range(0, len(trials), batch):
         part = trials[start : start + batch]

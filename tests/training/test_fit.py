@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -231,7 +232,7 @@ def test_without_dropout_one_pass_serves_training_and_evaluation(task):
         fit_one(
             model, x, graph, y, train, val, Protocol(max_epochs=40), **SETTINGS, dropout=dropout
         )
-        assert passes * 40 <= len(calls) <= passes * 40 + 6  # a few before, to see what it is
+        assert passes * 40 <= len(calls) <= passes * 40 + 8  # a few before, to see what it is
 
 
 def test_on_epoch_hears_of_every_epoch_and_may_end_the_training(task, trials):
@@ -269,13 +270,16 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(weight_decay=-1.0), "weight_decay -1.0"),
         (dict(dropout=1.0), "dropout is 1.0"),
         (dict(dropout=-0.1), "dropout is -0.1"),
-        (dict(seed=-1), "seed is -1"),
+        (dict(lr=float("inf")), "lr is inf"),
+        (dict(weight_decay=float("inf")), "weight_decay inf"),
+        (dict(seed=-1), "seed is -1: a whole number from 0"),
+        (dict(seed=2**64), "a whole number from 0 to 2"),
+        (dict(seed=1.5), "seed is 1.5"),
+        (dict(seed=True), "seed is True"),
     ):
         with pytest.raises(UsageError, match=words) as error:
             fit(model, x, graph, y, [good, dataclasses.replace(good, **change)])
         assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="batch is 0"):
-        fit(model, x, graph, y, [good], batch=0)
     with pytest.raises(UsageError, match="negative label"):
         fit(model, x, graph, y - 1, [good])
     with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
@@ -288,3 +292,35 @@ def test_bad_input_is_said_in_one_line(task):
         fit_one(model, x, graph, y, train, val, lr=0, weight_decay=0, seed=0)
     with pytest.raises(UsageError, match="not a number at epoch 0"):
         fit_one(model, x * torch.nan, graph, y, train, val, **SETTINGS)
+
+
+def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
+    x, graph, y, *_ = task
+    model, frozen, linear = build("GCN", 8, 2), build("GCN", 8, 2), nn.Identity()
+    frozen.requires_grad_(False)
+    for args, said in (
+        ((model, x, graph, y.double(), trials), "y has .* whole numbers of shape"),
+        ((model, x, graph, y[None], trials), r"y has shape \[1, 60\]"),
+        ((frozen, x, graph, y, trials), "no parameter that requires a gradient"),
+        ((linear, x, graph, y, trials), r"Identity has no reset_parameters\(\)"),
+        ((model.double(), x.double(), graph, y, trials), "float32 matrix on .* cannot .*float64"),
+    ):
+        with pytest.raises(UsageError, match=said) as error:
+            fit(*args)
+        assert "\n" not in str(error.value)
+    for batch in (0, -1, 1.5, "2"):
+        for stack in (True, False, None):
+            with pytest.raises(UsageError, match="batch is .* a whole number from 1"):
+                fit(model, x, graph, y, trials, batch=batch, stack=stack)
+
+
+def test_whole_numbers_of_numpy_are_seeds(task, trials):
+    x, graph, y, *_ = task
+    model, short = build("GCN", 8, 2), Protocol(max_epochs=3)
+    ours, theirs = (
+        fit(model, x, graph, y, [dataclasses.replace(trials[0], seed=seed)], protocol=short)[0]
+        for seed in (np.int64(7), 7)
+    )
+    assert ours.history == theirs.history
+    largest = dataclasses.replace(trials[0], seed=2**64 - 1)
+    assert fit(model, x, graph, y, [largest], protocol=short)[0].history != ours.history
