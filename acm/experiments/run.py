@@ -7,206 +7,16 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
-from torch import Tensor, nn
 from tqdm import tqdm
 
-from acm import kernels
-from acm.data import fixed_split, load, random_split, row_normalize
-from acm.data.splits import Split
 from acm.errors import UsageError
-from acm.experiments.places import Place, compute, cores
-from acm.experiments.record import Record, Validation, where
+from acm.experiments.batch import batches, default_place, run_batch
+from acm.experiments.places import Place, compute
+from acm.experiments.record import Record, Validation
 from acm.experiments.store import Row, Store
-from acm.experiments.trial import Trial, cell, uses_random_splits
-from acm.filters import SparseMatrix, low_pass, operand
-from acm.kernels.memory import keep_freed_memory
-from acm.nn import build
-from acm.training import Fit, Setting, batch_size, fit, protocol_for
-from acm.training.stack import own_generator
-
-
-@dataclass(frozen=True)
-class Task:
-    """A graph, ready to be trained on.
-
-    Attributes:
-        name: The data set.
-        x: Row-normalised features, `[N, F]`, sparse where they are.
-        low_pass: The filter `Â_rw` of the undirected graph with its raw loops (FIDELITY 1).
-        y: Classes, `[N]`.
-        num_classes: `C`.
-    """
-
-    name: str
-    x: Tensor | SparseMatrix
-    low_pass: SparseMatrix
-    y: Tensor
-    num_classes: int
-
-    def split(self, trial: Trial) -> Split:
-        """The masks of a trial's split."""
-        if uses_random_splits(trial.dataset, trial.protocol):
-            masks = random_split(self.y.cpu(), trial.split)
-        else:
-            masks = fixed_split(trial.dataset, trial.split)
-        return Split(*(mask.to(self.y.device) for mask in masks))
-
-
-@functools.lru_cache(maxsize=2)
-def prepare(dataset: str, device: str = "cpu") -> Task:
-    """Load a graph, normalise its features and build its filter, on a device.
-
-    Raises:
-        UsageError: If the data cannot be had, or there is no such device.
-    """
-    place = _device(device)
-    data = load(dataset)
-    x = operand(row_normalize(data.x))
-    low = low_pass(data.edge_index, data.num_nodes)
-    return Task(dataset, x.to(place), low.to(place), data.y.to(place), data.num_classes)
-
-
-def fit_trials(
-    trials: Sequence[Trial], device: str = "cpu", **options
-) -> tuple[Task, list[Split], list[Fit]]:
-    """Train trials that differ in split, seed, learning rate, weight decay and dropout only.
-
-    Args:
-        trials: What to train.
-        device: Where.
-        options: Of `acm.training.fit`.
-    """
-    task, model = _ready(trials[0], device)
-    splits = [task.split(trial) for trial in trials]
-    settings = [_setting(trial, split) for trial, split in zip(trials, splits)]
-    # No label that is in nobody's training or validation set is handed on.
-    known = functools.reduce(torch.logical_or, (s.train | s.val for s in splits))
-    y = torch.where(known, task.y, -1)
-    protocol = protocol_for(trials[0].dataset)
-    return (
-        task,
-        splits,
-        fit(model, task.x, task.low_pass, y, settings, protocol=protocol, **options),
-    )
-
-
-def _ready(trial: Trial, device: str) -> tuple[Task, nn.Module]:
-    task = prepare(trial.dataset, device)
-    with own_generator(task.y.device):
-        model = build(
-            trial.model,
-            task.x.shape[1],
-            task.num_classes,
-            trial.hidden,
-            trial.dropout,
-            trial.channels.split("+"),
-            trial.mix,
-        )
-    return task, model.to(task.y.device)
-
-
-def _setting(trial: Trial, split: Split) -> Setting:
-    return Setting(
-        split.train, split.val, trial.lr, trial.weight_decay, trial.entropy, trial.dropout
-    )
-
-
-def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record, Fit]:
-    """Train one trial: its record, and the fitted model with its curves."""
-    with on_threads(cores()):
-        task, (split,), (fitted,) = fit_trials([trial], device, on_epoch=on_epoch)
-        return _record(trial, fitted, task, split), fitted
-
-
-@contextmanager
-def on_threads(number: int):
-    """The loops of `acm.kernels` on so many threads, and PyTorch's own operations on one.
-
-    What these add up depends on how many threads they have; and two pools of threads would wait
-    for each other's cores.
-    """
-    keep_freed_memory()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with kernels.threads(number):
-            yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials that are trained together, and how: what a worker is given.
-
-    Attributes:
-        trials: They differ in split, seed, learning rate, weight decay and dropout only.
-        device: Where.
-        threads: How many CPU threads there are for the batch.
-        blind: Whether nothing is tested.
-    """
-
-    trials: tuple[Trial, ...]
-    device: str = "cpu"
-    threads: int = 1
-    blind: bool = False
-
-
-def run_batch(batch: Batch, stop: threading.Event | None = None) -> list[Row | UsageError]:
-    """A record of each trial, or what went wrong with it.
-
-    Args:
-        batch: What to run.
-        stop: Set by another thread, ends the training with an `InterruptedError`.
-    """
-
-    def on_epoch(epoch: int, number: int) -> None:
-        if stop is not None and stop.is_set():
-            raise InterruptedError
-
-    options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch)
-    with on_threads(batch.threads):
-        task, splits, fits = fit_trials(batch.trials, batch.device, **options)
-    return [
-        UsageError(f"{_name(trial)}: {fitted.error}")
-        if fitted.error
-        else _record(trial, fitted, task, None if batch.blind else split)
-        for trial, fitted, split in zip(batch.trials, fits, splits)
-    ]
-
-
-#: How many trials a worker gets at a time, by device: what is lost if it dies.
-MOST = {"cpu": 10, "cuda": 256}
-
-
-def batches(
-    trials: Sequence[Trial], device: str = "cpu", *, blind: bool = False, place: Place | None = None
-) -> list[Batch]:
-    """The trials in batches that can be trained together.
-
-    Those of one model on one graph go together, those without dropout by themselves (their
-    training pass serves for validation too), and no worker is left without.
-    """
-    place = place or _default(device)
-    groups: dict[tuple, list[Trial]] = {}
-    for t in trials:
-        key = t.dataset, t.model, t.protocol, t.hidden, t.channels, t.mix, t.dropout > 0
-        groups.setdefault(key, []).append(t)
-    result = []
-    threads = max(1, place.size // max(1, len(trials)))  # fewer trials than cores share loops
-    for group in groups.values():
-        most = min(MOST.get(device.split(":")[0], 10), -(-len(group) // place.size))
-        if place.kind == "here":  # the smaller the pieces, the sooner all threads are done
-            task, model = _ready(group[0], device)
-            setting = _setting(group[0], task.split(group[0]))
-            most = min(most, batch_size(model, task.x, task.low_pass, setting))
-        parts = -(-len(group) // max(1, most))
-        result += [Batch(tuple(group[k::parts]), device, threads, blind) for k in range(parts)]
-    return result
+from acm.experiments.trial import Trial, cell
 
 
 def run(
@@ -252,7 +62,7 @@ def validate(
 
 def _run(trials, store, device, progress, place, blind) -> list[Row | None]:
     trials = list(trials)
-    place = place or _default(device)
+    place = place or default_place(device)
     there = store.find(trials) if store else {}
     todo = list(dict.fromkeys(t for t in trials if t not in there))
     if store and todo:
@@ -308,39 +118,3 @@ def run_cell(
     """
     trials = cell(dataset, model, protocol, splits, seed, hyperparameters, **options)
     return run(trials, Store(store) if store else None, device, progress, place)
-
-
-def _default(device: str) -> Place:
-    return Place(workers=0 if device == "cpu" else 1)
-
-
-def _record(trial: Trial, fitted: Fit, task: Task, split: Split | None) -> Row:
-    seen = asdict(trial) | dict(
-        val_accuracy=fitted.val_accuracy,
-        val_loss=fitted.val_loss,
-        best_epoch=fitted.best_epoch,
-        epochs=fitted.epochs,
-        seconds=round(fitted.seconds, 3),
-        stacked=fitted.stacked,
-        **where(task.y.device),
-    )
-    if split is None:
-        return Validation(**seen)
-    right = fitted.prediction[split.test] == task.y[split.test]
-    return Record(**seen, test_accuracy=right.double().mean().item())
-
-
-def _name(trial: Trial) -> str:
-    return f"{trial.model} on {trial.dataset}, split {trial.split}, lr {trial.lr:g}"
-
-
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device).item()  # `meta` has no numbers
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(
-            f"device {name!r} is not at hand here: 'cpu' always is"
-            f"{', cuda too' if torch.cuda.is_available() else ''}"
-        ) from error
-    return device
