@@ -70,7 +70,9 @@ class SparseMatrix:
             pattern = pointers(self.col[order], self.shape[1]), self.row[order]
             self._shared["order"] = order
             self._shared["transpose"] = SparseMatrix(*pattern, self.value[:0], self.shape[::-1])
-        transpose = self._shared["transpose"].with_value(self.value[..., self._shared["order"]])
+        # Indexing by `[..., order]` would take seven times as long.
+        value = self.value.index_select(-1, self._shared["order"])
+        transpose = self._shared["transpose"].with_value(value)
         if not self.value.requires_grad:
             self._transpose = transpose
         return transpose

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from acm import kernels
 from acm.filters import SparseMatrix
 
 _LINE = 64  # bytes: what the processor's vector instructions read at once, at most
@@ -28,39 +29,35 @@ class _Stacked(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return _each(x if x.dim() == 3 else x[None], weight)
+        x = x if x.dim() == 3 else x[None]
+        return kernels.dense_product(x, weight) if _narrow(x, weight) else _each(x, weight)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad: Tensor):
         x, weight = ctx.saved_tensors
+        shared, x = x.dim() == 2, x if x.dim() == 3 else x[None]
+        narrow = _narrow(x, weight)
         grad_x = grad_weight = None
         if ctx.needs_input_grad[0]:
-            grad_x = _each(grad, weight.mT)
-            grad_x = grad_x if x.dim() == 3 else grad_x.sum(0)
+            grad_x = (kernels.dense_product if narrow else _each)(grad, weight.mT)
+            grad_x = grad_x.sum(0) if shared else grad_x
         if ctx.needs_input_grad[1]:
-            grad_weight = _each((x if x.dim() == 3 else x[None]).mT, grad)
+            grad_weight = kernels.transposed_product(x, grad) if narrow else _each(x.mT, grad)
         return grad_x, grad_weight
 
 
+def _narrow(x: Tensor, weight: Tensor) -> bool:
+    """By sizes alone, so that a trial is treated alike in every batch."""
+    return weight.shape[1] * weight.shape[2] <= kernels.NARROW and kernels.fit(x, weight)
+
+
 def _each(a: Tensor, b: Tensor) -> Tensor:
-    """`a @ b`, `[B, …]`, either of which may be one for all."""
-    a, b = _packed(a), _packed(b)
-    batch = max(len(a), len(b))
-    rows, columns = a.shape[-2], b.shape[-1]
-    sizes = a.shape[-2] * a.shape[-1], b.shape[-2] * b.shape[-1], rows * columns
-    starts = all(size * a.element_size() % _LINE == 0 for size in sizes)  # each trial, a line
-    if starts and min(rows, columns) > 1:  # one alone might be taken for a vector
-        a, b = _aligned(a), _aligned(b)
-        return torch.bmm(a.expand(batch, -1, -1), b.expand(batch, -1, -1))
-    out = a.new_empty(batch, rows, columns)
-    for k in range(batch):
-        out[k] = torch.mm(_aligned(a[k % len(a)]), _aligned(b[k % len(b)]))
+    """`a @ b`, `[B, …]`, trial by trial; `a` may be one for all."""
+    out = a.new_empty(len(b), a.shape[-2], b.shape[-1])
+    for k in range(len(b)):
+        out[k] = torch.mm(_aligned(a[k % len(a)]), _aligned(b[k]))
     return out
-
-
-def _packed(a: Tensor) -> Tensor:
-    return a if a.is_contiguous() or a.mT.is_contiguous() else a.contiguous()
 
 
 def _aligned(matrix: Tensor) -> Tensor:

@@ -11,10 +11,10 @@ from numbers import Integral
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from acm.errors import UsageError
 from acm.training.adam import Adam
+from acm.training.loss import cross_entropy
 from acm.training.protocol import RELEASED, Protocol
 from acm.training.setting import Setting, check, check_model
 from acm.training.stack import Stack, batch_size, own_generator, stackable
@@ -146,14 +146,16 @@ class _Loop:
     def __init__(self, stack: Stack, x, graph, y, trials, protocol: Protocol, keep_weights: bool):
         self.stack, self.x, self.graph, self.protocol = stack, x, graph, protocol
         train = torch.stack([t.train for t in trials]).to(y.device)
-        self.val = torch.stack([t.val for t in trials]).to(y.device)
+        val = torch.stack([t.val for t in trials]).to(y.device)
         # A label that is in neither set is not even at hand.
-        self.y = torch.where(train | self.val, y, 0)
+        self.y = torch.where(train | val, y, 0)
         kind = stack.values[0].dtype
         self.share = {
             "train": train.to(kind) / train.sum(1, keepdim=True),
-            "val": self.val.to(kind) / self.val.sum(1, keepdim=True),
+            "val": val.to(kind) / val.sum(1, keepdim=True),
         }
+        # Counted, for a sum of shares is not exactly what one division gives.
+        self.val, self.num_val = val, val.sum(1).double()
         values = torch.tensor([(t.lr, t.weight_decay) for t in trials], dtype=torch.float64)
         lr, weight_decay = values.to(y.device).unbind(1)
         self.optimizer = Adam(stack.values, lr, weight_decay, protocol.optimizer == "adamw")
@@ -189,23 +191,18 @@ class _Loop:
         with torch.set_grad_enabled(training):
             return self.stack(self.x, self.graph, epoch, training)
 
-    def _loss(self, logits: Tensor, part: str) -> Tensor:
-        """Mean cross-entropy over the part's nodes, `[B]`."""
-        log_p = functional.log_softmax(logits, dim=2).gather(2, self.y[:, :, None]).squeeze(2)
-        return -(log_p * self.share[part]).sum(1)
-
     def _step(self, logits: Tensor) -> Tensor:
-        loss = self._loss(logits, "train")
-        self.optimizer.step(self.stack.values, self.stack.gradients(loss.sum()))
-        return loss.detach()
+        loss, _, grad = cross_entropy(logits, self.y, self.share["train"], gradient=True)
+        self.optimizer.step(self.stack.values, self.stack.gradients(logits, grad))
+        return loss
 
     @torch.no_grad()
     def _evaluate(self, logits: Tensor | None):
         if logits is None:
             logits = self._forward(0, training=False)
-        prediction = logits.argmax(2)
+        loss, prediction, _ = cross_entropy(logits, self.y, self.share["val"])
         right = ((prediction == self.y) & self.val).sum(1)
-        return self._loss(logits, "val"), right.double() / self.val.sum(1), prediction
+        return loss, right / self.num_val, prediction
 
     def _note(self, epoch, train_loss, val_loss, val_accuracy, prediction, start) -> list[bool]:
         """Keep what was seen; which trials go on."""
@@ -230,6 +227,7 @@ class _Loop:
         self.stack.keep(places)
         self.optimizer.keep(places)
         self.y, self.val = self.y[places], self.val[places]
+        self.num_val = self.num_val[places]
         self.share = {part: share[places] for part, share in self.share.items()}
 
 

@@ -89,11 +89,13 @@ class Stack:
         logits = self.module(x, graph)
         return logits if self.stacked else logits[None]
 
-    def gradients(self, loss: Tensor) -> list[Tensor | None]:
-        """Those of the loss in the weights of every trial, `[B, …]`; `None` where a weight is
-        frozen, or is not part of the loss."""
+    def gradients(self, logits: Tensor, grad: Tensor) -> list[Tensor | None]:
+        """Those in the weights of every trial, `[B, …]`, from that in the logits; `None` where a
+        weight is frozen, or has no part in them."""
+        logits = logits if self.stacked else logits[0]
         trained = [w for w in self.weights if w.requires_grad]
-        found = iter(torch.autograd.grad(loss, trained, allow_unused=True))
+        every = torch.autograd.grad(logits, trained, grad.view_as(logits), allow_unused=True)
+        found = iter(every)
         grads = [next(found) if w.requires_grad else None for w in self.weights]
         return grads if self.stacked else [None if g is None else g[None] for g in grads]
 

@@ -1,0 +1,16 @@
+"""How the loops are compiled."""
+
+import numba
+
+# Sums may be regrouped (else no loop that adds up could use the vector unit); what is not a number
+# stays so, for the trainer asks.
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def compiled(function):
+    """The function in machine code, kept on disk, and free of Python's lock."""
+    options = dict(nogil=True, fastmath=_FAST, error_model="numpy")
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder can be written to keep the machine code in
+        return numba.njit(**options)(function)
