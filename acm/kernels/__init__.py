@@ -269,6 +269,9 @@ def _numpy(tensor: Tensor):
 
 def _flat(x: Tensor):
     """The memory of a `[B, N, F]` tensor from its first element on, and its first two strides."""
-    span = 1 + sum((size - 1) * stride for size, stride in zip(x.shape, x.stride()))
+    stride = x.stride()
+    if x.is_contiguous():
+        return _numpy(x.view(-1)), *stride[:2]
+    span = 1 + sum((size - 1) * step for size, step in zip(x.shape, stride))
     flat = x.detach().as_strided((span if x.numel() else 0,), (1,), x.storage_offset())
-    return flat.numpy(), x.stride(0), x.stride(1)
+    return flat.numpy(), *stride[:2]

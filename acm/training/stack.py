@@ -83,7 +83,7 @@ class Stack:
         if self.mode is not training:
             self.module.train(training)
             self.mode = training
-        for number, layer in enumerate(self.layers):
+        for number, layer in enumerate(self.layers if training else ()):
             # A new tensor: a gradient may still need the draws that the last one stands for.
             layer.counter = torch.full_like(layer.key, epoch * _EPOCH + number * _LAYER)
         logits = self.module(x, graph)
