@@ -97,7 +97,8 @@ def _space(args) -> dict[str, list[float]]:
             kind = int if name == "hidden" else float
             space[name] = [kind(value) for value in text.split(",")]
         except ValueError as error:
+            numbers = "whole numbers" if name == "hidden" else "numbers"
             raise UsageError(
-                f"--{name.replace('_', '-')} is {text!r}: numbers joined by commas are needed"
+                f"--{name.replace('_', '-')} is {text!r}: {numbers} joined by commas are needed"
             ) from error
     return space

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,13 @@ def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[fl
     for name, values in given.items():
         if name not in HYPERPARAMETERS:
             raise unknown("hyperparameter", name, HYPERPARAMETERS)
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise UsageError(f"the range of {name} is {values!r}: a list of values is needed")
-        given[name] = list(dict.fromkeys(values))
+        values = list(values)
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
+        given[name] = list(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
         if not given[name]:
             raise UsageError(f"the range of {name} is empty: one value or more are needed")
     missing = set(HYPERPARAMETERS) - set(given)

@@ -1,4 +1,4 @@
-"""The ACM layer and the paper's models, for one graph and one set of weights."""
+"""The ACM layer and the paper's models: for one graph, and weights that may be stacked."""
 
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout

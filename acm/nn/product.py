@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from acm import kernels
+from acm.errors import UsageError
 from acm.filters import SparseMatrix
 
 _LINE = 64  # bytes: what the processor's vector instructions read at once, at most
@@ -20,9 +21,19 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     Args:
         x: Features, `[N, F_in]` or `[B, N, F_in]`; dense, or a `SparseMatrix`.
         weight: `[F_in, F_out]` or `[B, F_in, F_out]`.
+
+    Raises:
+        UsageError: If the shapes do not meet, or the types.
     """
-    stacked = isinstance(x, Tensor) and x.device.type == "cpu" and weight.dim() == 3
-    return _Stacked.apply(x, weight) if stacked else x @ weight
+    if isinstance(x, SparseMatrix) or weight.dim() != 3:
+        return x @ weight
+    trials = x.shape[:-2] in (torch.Size(), weight.shape[:1]) and x.dim() > 1
+    if not trials or x.shape[-1] != weight.shape[1] or x.dtype != weight.dtype:
+        raise UsageError(
+            f"features of shape {list(x.shape)} and type {x.dtype} do not meet weights of shape"
+            f" {list(weight.shape)} and type {weight.dtype}: [N, {weight.shape[1]}] is needed"
+        )
+    return _Stacked.apply(x, weight) if x.is_cpu else x @ weight
 
 
 class _Stacked(torch.autograd.Function):

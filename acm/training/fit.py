@@ -148,8 +148,8 @@ class _Loop:
         train = torch.stack([t.train for t in trials]).to(y.device)
         val = torch.stack([t.val for t in trials]).to(y.device)
         # A label that is in neither set is not even at hand.
-        self.y = torch.where(train | val, y, 0)
-        kind = stack.values[0].dtype
+        self.y = torch.where(train | val, y.long(), 0)
+        kind = next(v.dtype for v, t in zip(stack.values, stack.trained) if t)
         self.share = {
             "train": train.to(kind) / train.sum(1, keepdim=True),
             "val": val.to(kind) / val.sum(1, keepdim=True),
@@ -170,12 +170,13 @@ class _Loop:
             start = time.perf_counter()
             if logits is None:
                 logits = self._forward(epoch, training=True)
-            if epoch == 0 and int(self.y.max()) >= logits.shape[-1]:
-                raise UsageError(
-                    f"the model has {logits.shape[-1]} classes, a label is {int(self.y.max())}"
-                )
+            if epoch == 0:
+                self._check(logits)
             train_loss = self._step(logits)
             logits = None if self.drops else self._forward(epoch + 1, training=True)
+            if epoch == 0 and logits is not None:  # is that so for this model?
+                self.drops = not torch.equal(logits, self._forward(0, training=False))
+                logits = None if self.drops else logits
             seen = self._evaluate(logits)
             going = self._note(epoch, train_loss, *seen, start)
             if on_epoch is not None:
@@ -186,6 +187,18 @@ class _Loop:
                 if not self.there:
                     break
         return [state.fit(self.stack) for state in self.states]
+
+    def _check(self, logits: Tensor) -> None:
+        if logits.dim() != 3 or logits.shape[:2] != self.y.shape:
+            shape = list(logits.shape[1:] if self.stack.stacked else logits[0].shape)
+            raise UsageError(
+                f"the model gives logits of shape {shape}: [N, C] is needed, one row for each of"
+                f" {self.y.shape[1]} labels"
+            )
+        if int(self.y.max()) >= logits.shape[-1]:
+            raise UsageError(
+                f"the model has {logits.shape[-1]} classes, a label is {int(self.y.max())}"
+            )
 
     def _forward(self, epoch: int, training: bool) -> Tensor:
         with torch.set_grad_enabled(training):

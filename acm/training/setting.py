@@ -70,7 +70,7 @@ def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
     both = int((setting.train & setting.val).sum())
     if both:
         raise UsageError(f"{both} nodes are in the train and the val mask: none can be in both")
-    if bool((y[(setting.train | setting.val).to(y.device)] < 0).any()):
+    if bool((y.long()[(setting.train | setting.val).to(y.device)] < 0).any()):
         raise UsageError(
             "a node in the train or val mask has a negative label: classes are 0 … C−1"
         )

@@ -56,7 +56,8 @@ class Stack:
         every = template.named_parameters(remove_duplicate=False)
         place = {id(p): k for k, p in enumerate(template.parameters())}
         self.places = [(name, place[id(p)]) for name, p in every]
-        self.module = copy.deepcopy(template)
+        # With what `reset_parameters` makes of buffers, such as the means of a normalisation.
+        self.module = blank.to(next(template.parameters()).device)
         self.layers = [m for m in self.module.modules() if isinstance(m, Dropout)]
         # Kept on the side: the module may hold views of one trial.
         device = next(template.parameters()).device

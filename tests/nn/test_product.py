@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acm.errors import UsageError
 from acm.filters import SparseMatrix
 from acm.nn import product
 
@@ -53,3 +54,15 @@ def test_columns_of_a_wider_tensor_and_a_view_off_its_line_will_do():
     wide, w = torch.randn(3, 16, 40), torch.randn(3, 16, 16)
     for x in (wide[..., 7:23], wide[:, 1:, 3:19], wide.mT[:, 1:17, :], wide[1:, :, 1:17]):
         torch.testing.assert_close(product(x, w[: len(x)]), x @ w[: len(x)])
+
+
+UNLIKE = [((5, 3), (2, 10, 4)), ((3, 5, 4), (1, 4, 2)), ((2, 5, 4), (4, 4, 2)), ((4,), (2, 4, 2))]
+
+
+@pytest.mark.parametrize("x, w", UNLIKE)
+def test_shapes_that_do_not_meet_are_refused(x, w):
+    with pytest.raises(UsageError, match="do not meet") as error:
+        product(torch.randn(*x), torch.randn(*w))
+    assert "\n" not in str(error.value)
+    with pytest.raises(UsageError, match="float64"):
+        product(torch.randn(5, 4).double(), torch.randn(2, 4, 2))

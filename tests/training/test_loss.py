@@ -56,3 +56,10 @@ def test_threads_do_not_change_a_bit():
             results.append(cross_entropy(logits, y, share, gradient=True))
     for other in results[1:]:
         assert all(torch.equal(a, b) for a, b in zip(other, results[0]))
+
+
+@pytest.mark.parametrize("size", [1e3, 1e5, 1e7])
+def test_large_logits_lose_no_digits(loops, size):
+    logits, y = torch.full((1, 4, 2), size), torch.zeros(1, 4, dtype=torch.long)
+    loss, *_ = cross_entropy(logits, y, torch.full((1, 4), 0.25))
+    assert loss.item() == pytest.approx(0.693147, abs=1e-6)

@@ -7,9 +7,14 @@ import numba
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-def compiled(function):
+def exact(function):
+    """The same without regrouping, for sums of numbers that nearly cancel."""
+    return compiled(function, set())
+
+
+def compiled(function, fast=frozenset(_FAST)):
     """The function in machine code, kept on disk, and free of Python's lock."""
-    options = dict(nogil=True, fastmath=_FAST, error_model="numpy")
+    options = dict(nogil=True, fastmath=set(fast), error_model="numpy")
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder can be written to keep the machine code in

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from acm.kernels.loops.compiled import compiled
+from acm.kernels.loops.compiled import compiled, exact
 
 
 @compiled
@@ -39,7 +39,7 @@ def dropout(x, p, key, counter, out, parts, first, last):
         _dropped(x[b % x.shape[0]][start:stop], p[b], np.uint64(key[b]), c, out[b][start:stop])
 
 
-@compiled
+@exact
 def _cross_entropy(logits, y, share, best, grad, start, stop):
     number, classes = logits.dtype.type, logits.shape[1]
     loss, zero = number(0), number(0)
@@ -56,7 +56,7 @@ def _cross_entropy(logits, y, share, best, grad, start, stop):
         total = zero
         for c in range(classes):
             total += np.exp(logits[i, c] - top)
-        loss += share[i] * (np.log(total) + top - logits[i, y[i]])
+        loss += share[i] * (np.log(total) - (logits[i, y[i]] - top))
         if grad.size:
             for c in range(classes):
                 grad[i, c] = share[i] * np.exp(logits[i, c] - top) / total
@@ -64,7 +64,7 @@ def _cross_entropy(logits, y, share, best, grad, start, stop):
     return loss
 
 
-@compiled
+@exact
 def cross_entropy(logits, y, share, loss, best, grad, parts, first, last):
     """`loss` is `[B, parts]`: a sum over a part of the nodes each."""
     nodes = logits.shape[1]
