@@ -135,3 +135,13 @@ def test_the_gradient_goes_through_what_was_kept(loops):
     assert torch.autograd.gradcheck(drop, (x,)) and torch.autograd.gradgradcheck(drop, (x,))
     shared = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(drop, (shared,))
+
+
+def test_used_alone_it_draws_from_pytorchs_generator():
+    layer, x = Dropout(0.5).train(), torch.ones(50, 50)
+    torch.manual_seed(0)
+    first, second = layer(x), layer(x)
+    torch.manual_seed(0)
+    assert torch.equal(layer(x), first) and not torch.equal(first, second)
+    torch.manual_seed(0)
+    assert torch.equal(torch.nn.functional.dropout(x, 0.5), first)
