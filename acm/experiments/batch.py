@@ -116,6 +116,7 @@ def batches(
 
 
 def default_place(device: str) -> Place:
+    """Threads of this process: as many as there are cores, or one that feeds a GPU."""
     return Place(workers=0 if device == "cpu" else 1)
 
 

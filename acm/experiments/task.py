@@ -81,6 +81,7 @@ def fit_trials(
 
 
 def ready(trial: Trial, device: str) -> tuple[Task, nn.Module]:
+    """The graph of a trial and its model, on a device."""
     task = prepare(trial.dataset, device)
     with own_generator(task.y.device):
         model = build(
@@ -96,6 +97,7 @@ def ready(trial: Trial, device: str) -> tuple[Task, nn.Module]:
 
 
 def setting(trial: Trial, split: Split) -> Setting:
+    """What the trainer is asked for a trial, with the masks of its split."""
     return Setting(
         split.train, split.val, trial.lr, trial.weight_decay, trial.entropy, trial.dropout
     )

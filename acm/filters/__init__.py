@@ -1,7 +1,6 @@
 """Low-pass, high-pass and identity filters as sparse operators (section 2.1, section 4.2).
 
-The whole package has one sparse form, `SparseMatrix`: a constant CSR matrix that knows its
-transpose.
+The whole package has one sparse form, `SparseMatrix`: a CSR matrix that knows its transpose.
 """
 
 from acm.filters.graph import adjacency, high_pass, identity, known_norm, low_pass

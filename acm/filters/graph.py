@@ -106,13 +106,8 @@ def low_pass(
     """
     known_norm(norm)
     a = adjacency(edge_index, num_nodes, edge_weight)
+    a = _plus_identity(a) if renormalize else a
     row, col, value = a.row, a.col, a.value
-    if renormalize:
-        node = torch.arange(a.shape[0], device=row.device)
-        row, col = torch.cat([row, node]), torch.cat([col, node])
-        value = torch.cat([value, value.new_ones(node.numel())])
-        a = SparseMatrix.from_coo(row, col, value, a.shape)
-        row, col, value = a.row, a.col, a.value
     degree = value.new_zeros(a.shape[0]).index_add(0, row, value)
     if not bool((degree >= 0).all()):  # nor a NaN
         raise UsageError(
@@ -137,11 +132,13 @@ def high_pass(
     `H_HP x = x − H_LP x` from the product they have.
     """
     low = low_pass(edge_index, num_nodes, edge_weight, norm, renormalize)
-    node = torch.arange(low.shape[0], device=low.col.device)
-    value = torch.cat([low.value.new_ones(node.numel()), -low.value])
-    return SparseMatrix.from_coo(
-        torch.cat([node, low.row]), torch.cat([node, low.col]), value, low.shape
-    )
+    return _plus_identity(low.with_value(-low.value))
+
+
+def _plus_identity(a: SparseMatrix) -> SparseMatrix:
+    node = torch.arange(a.shape[0], device=a.col.device)
+    value = torch.cat([a.value, a.value.new_ones(node.numel())])
+    return SparseMatrix.from_coo(torch.cat([a.row, node]), torch.cat([a.col, node]), value, a.shape)
 
 
 def identity(num_nodes: int) -> SparseMatrix:

@@ -99,7 +99,7 @@ def sparse_product(crow: Tensor, col: Tensor, value: Tensor, x: Tensor, out: Ten
         out: `[M, F]` or `[B, M, F]`, to which the product is added; by default a new tensor.
     """
     new = out is None
-    if new:
+    if new:  # `torch.broadcast_shapes` would take as long as a small product
         batch = x.shape[:-2] if x.shape[:-2] not in ((), (1,)) else value.shape[:-1] or x.shape[:-2]
         out = x.new_empty(*batch, crow.numel() - 1, x.shape[-1])
     if x.stride(-1) != 1 and x.shape[-1] != 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -111,18 +110,16 @@ def fit(
         check(trial, y, model)
     if batch is not None and not (isinstance(batch, Integral) and batch >= 1):
         raise UsageError(f"batch is {batch!r}: a whole number from 1 is needed")
-    # A copy, for a model may keep what it computes of a graph.
-    template = copy.deepcopy(model)
     if stack is None:
-        stack = stackable(template, x, graph, trials[0])
+        stack = stackable(model, x, graph, trials[0])
     if not stack:
         batch = 1
     elif batch is None:
-        batch = batch_size(template, x, graph, trials[0])
+        batch = batch_size(model, x, graph, trials[0])
     fits: list[Fit] = []
     for start in range(0, len(trials), batch):
         part = trials[start : start + batch]
-        fits += _run(template, x, graph, y, part, protocol, stack, keep_weights, on_epoch)
+        fits += _run(model, x, graph, y, part, protocol, stack, keep_weights, on_epoch)
     for fitted in fits:
         if fitted.error and not keep_going:
             raise UsageError(fitted.error)

@@ -148,20 +148,21 @@ def stackable(template: nn.Module, x, graph, trial: Setting) -> bool:
     device = next(template.parameters()).device
     with own_generator(device), torch.no_grad():
         alone = [Stack(template, [t], stacked=False) for t in trials]
-        for training in (True, False):
-            apart = torch.cat([one(x, graph, 0, training) for one in alone])
+        apart = [torch.cat([one(x, graph, 0, mode) for one in alone]) for mode in (True, False)]
+        try:
+            stack = Stack(template, trials)
             before = _generators(device)
-            try:
-                many = Stack(template, trials)(x, graph, 0, training)
-            except UsageError:
-                raise
-            except (RuntimeError, NotImplementedError, ValueError, TypeError, AttributeError):
-                return False
-            if not all(map(torch.equal, _generators(device), before)):
-                return False  # it has draws that all trials would share
-            if many.shape != apart.shape or not torch.allclose(many, apart, rtol=1e-3, atol=1e-5):
-                return False
-    return True
+            together = [stack(x, graph, 0, mode) for mode in (True, False)]
+        except UsageError:
+            raise
+        except (RuntimeError, NotImplementedError, ValueError, TypeError, AttributeError):
+            return False
+        # A model may have draws that all trials would share.
+        drew = not all(map(torch.equal, _generators(device), before))
+    return not drew and all(
+        many.shape == one.shape and torch.allclose(many, one, rtol=1e-3, atol=1e-5)
+        for many, one in zip(together, apart)
+    )
 
 
 def _generators(device: torch.device) -> list[Tensor]:
@@ -184,7 +185,7 @@ def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
     the curve.
     """
     with own_generator(next(model.parameters()).device):
-        stack = Stack(copy.deepcopy(model), [trial])
+        stack = Stack(model, [trial])
         held: dict[int, int] = {}
 
         def see(tensor: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from acm.kernels.loops.compiled import compiled, exact
+from acm.kernels.loops.compiled import compiled, cut, exact
 
 
 @compiled
@@ -33,8 +33,7 @@ def _dropped(x, p, key, counter, out):
 def dropout(x, p, key, counter, out, parts, first, last):
     size = out.shape[1]
     for t in range(first, last):
-        b, part = t // parts, t % parts
-        start, stop = size * part // parts, size * (part + 1) // parts
+        b, _, start, stop = cut(t, parts, size)
         c = np.uint64(counter[b]) + np.uint64(start)
         _dropped(x[b % x.shape[0]][start:stop], p[b], np.uint64(key[b]), c, out[b][start:stop])
 
@@ -69,8 +68,7 @@ def cross_entropy(logits, y, share, loss, best, grad, parts, first, last):
     """`loss` is `[B, parts]`: a sum over a part of the nodes each."""
     nodes = logits.shape[1]
     for t in range(first, last):
-        b, part = t // parts, t % parts
-        start, stop = nodes * part // parts, nodes * (part + 1) // parts
+        b, part, start, stop = cut(t, parts, nodes)
         loss[b, part] = _cross_entropy(logits[b], y[b], share[b], best[b], grad[b], start, stop)
 
 
@@ -88,10 +86,10 @@ def adam(w, g, m, v, rate, shrink, l2, betas, correction, eps, parts, first, las
     size, number = w.shape[1], w.dtype.type
     root = number(1 / np.sqrt(correction[1]))
     for t in range(first, last):
-        b, part = t // parts, t % parts
-        cut = slice(size * part // parts, size * (part + 1) // parts)
+        b, _, start, stop = cut(t, parts, size)
+        own = slice(start, stop)
         _adam(
-            w[b][cut], g[b][cut], m[b][cut], v[b][cut], number(rate[b] / correction[0]),
+            w[b][own], g[b][own], m[b][own], v[b][own], number(rate[b] / correction[0]),
             number(shrink[b]), number(l2[b]), number(1 - betas[0]), number(betas[1]),
             number(1 - betas[1]), root, number(eps),
         )  # fmt: skip

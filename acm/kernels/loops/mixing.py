@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from acm.kernels.loops.compiled import compiled
+from acm.kernels.loops.compiled import compiled, cut
 
 # Arrays are indexed as they are, not through slices: a slice in a loop over nodes costs as much as
 # the arithmetic of a narrow layer.
@@ -71,8 +71,7 @@ def mix(
 ):  # fmt: skip
     nodes = h.shape[1]
     for t in range(first, last):
-        b, part = t // parts, t % parts
-        start, stop = nodes * part // parts, nodes * (part + 1) // parts
+        b, _, start, stop = cut(t, parts, nodes)
         _mix(
             h[b], smooth[b], w_tilde[b], w_mix[b], kinds, relu, temperature, scale,
             out[b], alpha[b], sigma[b], start, stop,
@@ -137,8 +136,7 @@ def mix_backward(
     """`grad_tilde` and `grad_mix` are `[B, parts, …]`: sums over a part of the nodes each."""
     nodes = h.shape[1]
     for t in range(first, last):
-        b, part = t // parts, t % parts
-        start, stop = nodes * part // parts, nodes * (part + 1) // parts
+        b, part, start, stop = cut(t, parts, nodes)
         _mix_backward(
             grad[b], h[b], smooth[b], w_tilde[b], w_mix[b], alpha[b], sigma[b], kinds, relu,
             temperature, scale, grad_h[b], grad_smooth[b], grad_tilde[b, part], grad_mix[b, part],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from acm.kernels.loops.compiled import compiled
+from acm.kernels.loops.compiled import compiled, cut
 
 
 @compiled
@@ -35,8 +35,7 @@ def sparse_product(
     crow, col, value, x, x_b, x_n, out, out_b, out_n, rows, width, add, parts, first, last
 ):  # fmt: skip
     for t in range(first, last):
-        b, part = t // parts, t % parts
-        start, stop = rows * part // parts, rows * (part + 1) // parts
+        b, _, start, stop = cut(t, parts, rows)
         v = value[b % value.shape[0]]
         _sparse_rows(crow, col, v, x, b * x_b, x_n, out, b * out_b, out_n, width, add, start, stop)
 
@@ -45,9 +44,14 @@ _VECTOR = 16  # columns are filled up with zeros to whole vectors: a rest costs 
 
 
 @compiled
+def _whole(width):
+    return (width + _VECTOR - 1) // _VECTOR * _VECTOR
+
+
+@compiled
 def _dense_rows(a, b, out, start, stop):
     n, width = b.shape
-    padded = (width + _VECTOR - 1) // _VECTOR * _VECTOR
+    padded = _whole(width)
     wide, o = np.zeros((n, padded), b.dtype), np.empty((4, padded), b.dtype)
     for k in range(n):
         for f in range(width):
@@ -82,15 +86,14 @@ def _dense_rows(a, b, out, start, stop):
 def dense_product(a, b, out, parts, first, last):
     rows = out.shape[1]
     for t in range(first, last):
-        k, part = t // parts, t % parts
-        start, stop = rows * part // parts, rows * (part + 1) // parts
+        k, _, start, stop = cut(t, parts, rows)
         _dense_rows(a[k % a.shape[0]], b[k], out[k], start, stop)
 
 
 @compiled
 def _transposed_rows(a, b, out, start, stop):
     columns, width = out.shape
-    padded = (width + _VECTOR - 1) // _VECTOR * _VECTOR
+    padded = _whole(width)
     total, rest = np.zeros((columns, padded), b.dtype), np.zeros((4, padded), b.dtype)
     x0, x1, x2, x3 = rest[0], rest[1], rest[2], rest[3]
     for i in range(start, stop, 4):
@@ -115,6 +118,5 @@ def transposed_product(a, b, out, parts, first, last):
     """`out` is `[B, parts, …]`: sums over a part of the rows each."""
     rows = b.shape[1]
     for t in range(first, last):
-        k, part = t // parts, t % parts
-        start, stop = rows * part // parts, rows * (part + 1) // parts
+        k, part, start, stop = cut(t, parts, rows)
         _transposed_rows(a[k % a.shape[0]], b[k], out[k, part], start, stop)
