@@ -217,6 +217,17 @@ def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain
     assert stackable(build("ACM-GCN", 12, 2), words[0], graph, trials[0])
 
 
+def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
+    x, _, y, *_ = task
+    fresh, used = Normalised(), Normalised().train()
+    used.reset_parameters()
+    for _ in range(5):
+        used(x, edges)
+    before, after = (fit(m, x, edges, y, plain[:1], protocol=PROTOCOL) for m in (fresh, used))
+    assert equal(before[0], after[0])
+    assert used.norm.num_batches_tracked == 5
+
+
 @pytest.mark.parametrize("stack", [True, False])
 def test_a_dropout_in_two_places_draws_twice(task, trials, stack):
     x, graph, y, *_ = task
