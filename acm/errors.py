@@ -24,6 +24,7 @@ def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> U
     spelling = {v.casefold(): v for v in valid}
     near = difflib.get_close_matches(str(name).casefold(), spelling, n=1)
     hint = f" (did you mean {spelling[near[0]]}?)" if near else ""
+    kinds = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
     return UsageError(
-        f"unknown {kind} {str(name)!r}{where}{hint}: the {kind}s are {', '.join(spelling.values())}"
+        f"unknown {kind} {str(name)!r}{where}{hint}: the {kinds} are {', '.join(spelling.values())}"
     )

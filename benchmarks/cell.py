@@ -45,27 +45,14 @@ def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: 
     Returns:
         Milliseconds of a trial's epoch, the first of each batch left out, and the fits.
     """
-    from acm.experiments import prepare
-    from acm.nn import build
-    from acm.training import Setting, fit, protocol_for
+    from acm.experiments.task import fit_trials
+    from acm.training import protocol_for
 
-    first = trials[0]
-    task = prepare(first.dataset, device)
-    shape = first.hidden, first.dropout, first.channels.split("+"), first.mix
-    model = build(first.model, task.x.shape[1], task.num_classes, *shape).to(task.y.device)
-    masks = [task.split(trial) for trial in trials]
-    settings = [
-        Setting(s.train, s.val, t.lr, t.weight_decay, t.entropy, t.dropout)
-        for t, s in zip(trials, masks)
-    ]
     stamps: list[tuple[int, float]] = []
-    fits = fit(
-        model,
-        task.x,
-        task.low_pass,
-        task.y,
-        settings,
-        protocol=replace(protocol_for(first.dataset), max_epochs=epochs, window=None),
+    *_, fits = fit_trials(
+        trials,
+        device,
+        protocol=replace(protocol_for(trials[0].dataset), max_epochs=epochs, window=None),
         batch=batch,
         keep_weights=False,
         keep_going=True,  # diverging costs as much time
@@ -101,8 +88,8 @@ def _free() -> int:
 
 def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
     from acm.experiments import cell, run_cell
+    from acm.experiments.batch import on_threads
     from acm.experiments.places import cores
-    from acm.experiments.run import on_threads
 
     with on_threads(cores()):  # compile what is to be compiled
         few_epochs(cell(graph, args.model, splits=2), 2)
@@ -150,8 +137,8 @@ def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
 def curve(graph: str, args: argparse.Namespace) -> list[dict[str, float]]:
     """Time of a trial's epoch over batch sizes, in this process."""
     from acm.experiments import cell
+    from acm.experiments.batch import on_threads
     from acm.experiments.places import cores
-    from acm.experiments.run import on_threads
 
     trials = cell(graph, args.model, splits=args.trials)
     points = []

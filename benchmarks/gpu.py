@@ -83,8 +83,8 @@ class Run:
         """The trials' records, trained if the store lacks them; fewer if time runs out."""
         from acm.errors import UsageError
         from acm.experiments import Store
+        from acm.experiments.batch import batches, run_batch
         from acm.experiments.places import Place, cores
-        from acm.experiments.run import batches, run_batch
 
         kept, stop = Store(self.out / store), threading.Event()
         timer = threading.Timer(max(seconds, 0), stop.set)

@@ -57,8 +57,8 @@ def measure(nodes: int, edges: int, features: int, trials: int, epochs: int) -> 
     """One measurement, in this process: the fastest epoch, the first left out."""
     import torch
 
+    from acm.experiments.batch import on_threads
     from acm.experiments.places import cores
-    from acm.experiments.run import on_threads
     from acm.nn import build
     from acm.training import Protocol, Setting, fit
 

@@ -50,3 +50,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("ACM_REQUIRE_DATA") == "1":
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
+
+
+@pytest.fixture(params=["loops", "no loops"])
+def loops(request, monkeypatch):
+    """Whether the compiled loops are at hand: as here, and as on a machine that has none."""
+    from acm import kernels
+
+    if request.param == "no loops":
+        monkeypatch.setattr(kernels, "_loops", lambda: None)
+    return request.param == "loops"

@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that knows no `±` shows `?` instead.
         sys.stdout.reconfigure(errors="replace")
+    if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         try:
             args = build_parser().parse_args(arguments)
@@ -56,13 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"acm: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        if arguments is None:  # what is left is to end, which a second Ctrl-C must not disturb
+        if arguments is None:  # only the line that says so is left
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print(f"acm: {stop or 'interrupted'}", file=sys.stderr, flush=True)
-        if arguments is None:
-            # Threads that a second Ctrl-C kept us from waiting for would meet an interpreter that
-            # ends, and abort the process.
-            os._exit(130)
+        print(f"acm: {stop or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`acm data list | head`): nothing is wrong.
@@ -80,6 +78,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"acm: {fault}", file=sys.stderr)
         return 2
+
+
+def _interrupt(*_) -> None:
+    """Ctrl-C: what runs is told to stop, which takes as long as an epoch."""
+    signal.signal(signal.SIGINT, _insist)
+    raise KeyboardInterrupt
+
+
+def _insist(*_) -> None:
+    """Ctrl-C again: end at once. What is in the store stays there, as after a kill."""
+    os.write(2, b"acm: interrupted\n")
+    os._exit(130)
 
 
 def _is_memory(error: Exception) -> bool:

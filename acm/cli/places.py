@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 #: Named here as well as in `acm.experiments`, whose import would slow down `acm --help`.
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
 
@@ -38,17 +36,17 @@ def place(args):
     """
     from acm.errors import UsageError
     from acm.experiments import Place
+    from acm.experiments.places import cores
 
     asked = [name for name in ("threads", "processes", "dask") if getattr(args, name) is not None]
     if len(asked) > 1:
         raise UsageError(f"--{asked[0]} and --{asked[1]}: one of them is enough")
     if args.device.split(":")[0] not in ("cpu", "cuda"):
         raise UsageError(f"--device is {args.device!r}: cpu or cuda is needed")
-    cores = os.cpu_count() or 1
     for name in ("threads", "processes"):
         number = getattr(args, name)
-        if number is not None and not 1 <= number <= cores:
-            raise UsageError(f"--{name} is {number}: from 1 to {cores}, the cores there are")
+        if number is not None and not 1 <= number <= cores():
+            raise UsageError(f"--{name} is {number}: from 1 to {cores()}, the cores there are")
     if args.dask is not None:
         return Place("dask", address=args.dask)
     if args.processes:

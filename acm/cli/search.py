@@ -34,7 +34,7 @@ examples:
         default="grid",
         metavar="grid|halving",
         help="every configuration on every split (default), or only the better third goes on"
-        " after the first split, and again after the third",
+        " after the first split, and again after the third and the ninth",
     )
     values = parser.add_argument_group("ranges, joined by commas (default: the paper's)")
     for name in HYPERPARAMETERS:
@@ -70,8 +70,9 @@ def run(args) -> int:
     )
     ranked = sorted(found.surface, key=lambda c: (-c.splits, -c.accuracy, c.loss))
     for c in ranked[: max(args.top, 0)]:
+        seen = f"{100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} %" if c.accuracy >= 0 else "no number"
         print(
-            f"validation {100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} % on {c.splits} splits:"
+            f"validation {seen} on {c.splits} split{'s' if c.splits > 1 else ''}:"
             f" {', '.join(f'{name} {value:g}' for name, value in c.hyperparameters.items())}"
         )
     print(f"{len(found.surface)} configurations, {found.trainings} trainings; kept: {args.store}")
@@ -96,7 +97,8 @@ def _space(args) -> dict[str, list[float]]:
             kind = int if name == "hidden" else float
             space[name] = [kind(value) for value in text.split(",")]
         except ValueError as error:
+            numbers = "whole numbers" if name == "hidden" else "numbers"
             raise UsageError(
-                f"--{name.replace('_', '-')} is {text!r}: numbers joined by commas are needed"
+                f"--{name.replace('_', '-')} is {text!r}: {numbers} joined by commas are needed"
             ) from error
     return space

@@ -30,7 +30,8 @@ class Place:
 
     Attributes:
         kind: `"here"`, in threads of this process; `"processes"`, for many small trainings, where
-            Python itself takes most of the time; or `"dask"`.
+            Python itself takes most of the time (a script must then run what it runs under
+            `if __name__ == "__main__":`, for every process imports it); or `"dask"`.
         workers: How many threads or processes; 0 for as many as there are cores. A cluster has as
             many workers as it has.
         address: Of a Dask scheduler, such as `"tcp://10.0.0.1:8786"`.

@@ -59,7 +59,7 @@ class Where:
 
     Attributes:
         device: `cpu` or `cuda`, and the processor's name.
-        threads: How many CPU threads its operations had.
+        threads: How many CPU threads shared the work of its batch.
         versions: Of Python, PyTorch and this package, and of what compiled the loops, if any.
         commit: Of this package, `+` if its code had uncommitted changes; empty outside a checkout.
     """
@@ -86,8 +86,8 @@ class Record(Where, Tested):
         return tuple(getattr(self, name) for name in names)
 
 
-def where(device: torch.device) -> dict[str, str | int]:
-    """The fields of a record that say where a trial runs."""
+def where(device: torch.device, threads: int) -> dict[str, str | int]:
+    """The fields of a record that say where a trial runs, and on how many threads."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
     versions = (
         f"python {platform.python_version()}, torch {torch.__version__.split('+')[0]},"
@@ -95,7 +95,7 @@ def where(device: torch.device) -> dict[str, str | int]:
     )
     return dict(
         device=f"{device.type}: {name}",
-        threads=torch.get_num_threads(),
+        threads=threads,
         versions=versions,
         commit=commit(),
     )

@@ -6,19 +6,22 @@ Nothing here meets a test label: trials are run by `validate`, whose rows have n
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 
 from acm import paper
+from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
 from acm.experiments.places import Place
 from acm.experiments.record import Validation
 from acm.experiments.run import validate
 from acm.experiments.store import Store
-from acm.experiments.trial import HYPERPARAMETERS, SYNTHETIC, Trial, cell
+from acm.experiments.trial import HYPERPARAMETERS, SYNTHETIC, WIDTH, Trial, cell
+from acm.nn import model_name
 
 STRATEGIES = ("grid", "halving")
 _KEEP = 1 / 3  # of the configurations, after each round of halving
@@ -69,12 +72,43 @@ def grid(model: str, dataset: str, table: str = "real_world") -> dict[str, list[
         table: `"real_world"` or `"ablation"`.
 
     Raises:
-        UsageError: If a name is unknown, or the paper says nothing of the model.
+        UsageError: If a name is unknown, or the paper has no ranges for the two.
     """
+    model = model if table == "ablation" else model_name(model)
+    known_dataset(dataset)
     where = ("synthetic", model) if dataset == "synthetic" else (table, model, dataset)
-    space = paper.search_space(*where)
-    rest = SYNTHETIC if dataset == "synthetic" else {"hidden": 64, "dropout": 0.0}
+    try:
+        space = paper.search_space(*where)
+    except UsageError as error:
+        raise UsageError(
+            f"the paper has no search ranges for {model} on {dataset}: give those of lr,"
+            " weight_decay and dropout"
+        ) from error
+    rest = SYNTHETIC if dataset == "synthetic" else {"hidden": WIDTH, "dropout": 0.0}
     return {name: list(space.get(name, [rest.get(name)])) for name in HYPERPARAMETERS}
+
+
+def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[float]]:
+    """The values of every hyperparameter: those given, else the paper's."""
+    if not isinstance(given, Mapping | None):
+        raise UsageError(f"space={given!r}: lists of values by name are needed")
+    given = dict(given or {})
+    for name, values in given.items():
+        if name not in HYPERPARAMETERS:
+            raise unknown("hyperparameter", name, HYPERPARAMETERS)
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise UsageError(f"the range of {name} is {values!r}: a list of values is needed")
+        values = list(values)
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
+        given[name] = list(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
+        if not given[name]:
+            raise UsageError(f"the range of {name} is empty: one value or more are needed")
+    missing = set(HYPERPARAMETERS) - set(given)
+    if missing <= {"hidden"}:
+        return {"hidden": [WIDTH]} | given
+    return grid(model, dataset) | given
 
 
 def search(
@@ -98,8 +132,8 @@ def search(
         space: Values of `lr`, `weight_decay`, `dropout` and `hidden`; what is left out is the
             paper's range (`grid`).
         strategy: `"grid"` trains every configuration on every split. `"halving"` trains all on
-            one split, the better third on two more, and so on: about a sixth of the work for ten
-            splits, and the order among the last is the grid's own.
+            one split, the better third on two more, and so on: about a quarter of the work for
+            ten splits, and the order among the last is the grid's own.
         store: Path of the CSV file that keeps the trials; a search that was interrupted goes on.
         device, progress, place: As in `run`.
 
@@ -109,15 +143,7 @@ def search(
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
-    given = dict(space or {})
-    for name in given:
-        if name not in HYPERPARAMETERS:
-            raise unknown("hyperparameter", name, HYPERPARAMETERS)
-    if set(given) != set(HYPERPARAMETERS):
-        given = grid(model, dataset) | given
-    for name, values in given.items():
-        if not len(values):
-            raise UsageError(f"the range of {name} is empty: one value or more are needed")
+    given = _space(model, dataset, space)
     points = [dict(zip(given, values)) for values in itertools.product(*given.values())]
     cells = [cell(dataset, model, protocol, splits, seed, point, **options) for point in points]
     kept = Store(store, Validation) if store else None

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, fields
+from itertools import zip_longest
 from pathlib import Path
 
 from filelock import FileLock
@@ -193,9 +194,11 @@ class Store:
         rows = _rows(text)
         header = tuple(next(rows))
         if header not in self._layouts():
+            pairs = zip_longest(header, self.columns)
+            column, (seen, needed) = next((n, p) for n, p in enumerate(pairs, 1) if p[0] != p[1])
             raise UsageError(
-                f"{self.path} is not a run store of this version: its first line is"
-                f" {','.join(header)[:60]}…, {','.join(self.columns)[:60]}… is needed"
+                f"{self.path} is not a run store of this version, with {self.kind.__name__} rows:"
+                f" its column {column} is {str(seen)[:40]!r}, {str(needed)!r} is needed"
             )
         try:
             yield from (_record(row, self.kind, header) for row in rows if row)

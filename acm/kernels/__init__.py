@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -43,7 +44,7 @@ def _run(name: str, batch: int, parts: int, work: int, *arguments) -> None:
     """Call a loop for all parts of all trials; `work` is the number of elements it goes through."""
     loop, total = getattr(_loops(), name), batch * parts
     number = min(getattr(_HERE, "threads", 1), total, max(1, work // _SMALL))
-    if number == 1:
+    if number <= 1:  # 0 where there is nothing to do
         loop(*arguments, parts, 0, total)
         return
     ends = [total * k // number for k in range(number + 1)]
@@ -81,7 +82,7 @@ def fit(*tensors: Tensor) -> bool:
     """Whether the loops can take these tensors: on a CPU, all float32 or all float64."""
     kind = tensors[0].dtype
     return (
-        all(t.device.type == "cpu" and t.dtype == kind for t in tensors)
+        all(t.is_cpu and t.dtype == kind for t in tensors)
         and kind in (torch.float32, torch.float64)
         and _loops() is not None
     )
@@ -98,13 +99,13 @@ def sparse_product(crow: Tensor, col: Tensor, value: Tensor, x: Tensor, out: Ten
         out: `[M, F]` or `[B, M, F]`, to which the product is added; by default a new tensor.
     """
     new = out is None
-    if new:
-        batch = max(x.shape[:-2], value.shape[:-1])
+    if new:  # `torch.broadcast_shapes` would take as long as a small product
+        batch = x.shape[:-2] if x.shape[:-2] not in ((), (1,)) else value.shape[:-1] or x.shape[:-2]
         out = x.new_empty(*batch, crow.numel() - 1, x.shape[-1])
     if x.stride(-1) != 1 and x.shape[-1] != 1:
         x = x.contiguous()
     into = out if out.dim() == 3 else out[None]
-    many = x if x.dim() == 3 else x[None].expand(into.shape[0], -1, -1)
+    many = x.expand(into.shape[0], *x.shape[-2:])
     _run(
         "sparse_product",
         into.shape[0],
@@ -121,12 +122,51 @@ def sparse_product(crow: Tensor, col: Tensor, value: Tensor, x: Tensor, out: Ten
     return out
 
 
+#: Dense matrices of more elements than this are for the libraries' products.
+NARROW = 2**14
+
+
+def dense_product(a: Tensor, b: Tensor) -> Tensor:
+    """`A B`, `[B, N, F]`: `[B, N, K]`, or `[1, N, K]`, times a narrow `[B, K, F]`."""
+    out = b.new_empty(len(b), a.shape[1], b.shape[2])
+    _run(
+        "dense_product",
+        len(b),
+        _parts(a.shape[1]),
+        a.shape[1] * b.numel() // 8,
+        *(_numpy(t.contiguous()) for t in (a, b)),
+        _numpy(out),
+    )
+    return out
+
+
+def transposed_product(a: Tensor, b: Tensor) -> Tensor:
+    """`Aᵀ B`, a narrow `[B, K, F]`: of `[B, N, K]`, or `[1, N, K]`, and `[B, N, F]`."""
+    parts = _parts(a.shape[1])
+    out = b.new_empty(len(b), parts, a.shape[2], b.shape[2])
+    _run(
+        "transposed_product",
+        len(b),
+        parts,
+        a.shape[1] * out.numel() // parts // 8,
+        *(_numpy(t.contiguous()) for t in (a, b)),
+        _numpy(out),
+    )
+    return out.sum(1)
+
+
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
     """`x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.dropout`."""
     x = x.contiguous()
     out = x.new_empty(len(p), *x.shape[1:])
     arguments = (_numpy(t) for t in (x.flatten(1), p, key, counter, out.flatten(1)))
-    _run("dropout", len(out), _parts(out[0].numel() // 16), 4 * out.numel(), *arguments)
+    _run(
+        "dropout",
+        len(out),
+        _parts(out.numel() // max(1, len(out)) // 16),
+        4 * out.numel(),
+        *arguments,
+    )
     return out
 
 
@@ -180,27 +220,58 @@ def mix_backward(grad, h, smooth, w_tilde, w_mix, alpha, sigma, kinds, relu, tem
     return grads + [t.sum(1) for t in sums]
 
 
-def adam(w, g, m, v, rate, decay, l2, betas, correction, eps) -> None:
-    """One step of Adam or AdamW on the stacked weights `w`, in place; see `acm.training.adam`."""
-    _run(
-        "adam",
-        len(w),
-        _parts(w[0].numel() // 16),
-        w.numel(),
-        *(_numpy(t.view(len(t), -1)) for t in (w, g.contiguous(), m, v)),
-        *map(_numpy, (rate, decay, l2)),
-        betas,
-        correction,
-        eps,
-    )
+def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction, eps) -> None:
+    """One step of Adam or AdamW on stacked weights, in place; see `acm.training.adam`.
+
+    Args:
+        states: Of each weight: itself, and its means of gradients and of their squares, `[B, …]`,
+            as `arrays` gives them.
+        gradients: One a weight, `[B, …]`, or `None` for one that stays.
+        correction: Of the means, one a weight.
+    """
+    rates = tuple(map(_numpy, (rate, decay, l2)))
+    for (w, m, v), g, unbiased in zip(states, gradients, correction):
+        if g is not None:
+            g = _numpy(g.contiguous().view(w.shape))
+            parts = _parts(w.shape[1] // 16)
+            _run("adam", len(w), parts, w.size, w, g, m, v, *rates, betas, unbiased, eps)
+
+
+def arrays(*tensors: Tensor) -> tuple:
+    """The same memory as arrays `[B, size]`."""
+    return tuple(_numpy(t.view(len(t), -1)) for t in tensors)
+
+
+def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool):
+    """Cross-entropy of every trial over some of the nodes, in one pass; see `acm.training.loss`.
+
+    Args:
+        logits: `[B, N, C]`.
+        y: Classes, `[B, N]`.
+        share: What a node counts, `[B, N]`.
+        gradient: Whether the gradient in the logits is asked for.
+
+    Returns:
+        The loss, `[B]`, the most likely class of each node, `[B, N]`, and the gradient, or `None`.
+    """
+    batch, nodes, _ = logits.shape
+    parts = _parts(nodes)
+    loss, best = logits.new_empty(batch, parts), y.new_empty(batch, nodes)
+    grad = torch.empty_like(logits) if gradient else logits.new_empty(batch, 0, 0)
+    arguments = map(_numpy, (logits.contiguous(), y, share, loss, best, grad))
+    _run("cross_entropy", batch, parts, 8 * logits.numel(), *arguments)
+    return loss.sum(1), best, grad if gradient else None
 
 
 def _numpy(tensor: Tensor):
-    return tensor.detach().numpy()
+    return tensor.numpy(force=True)  # on a CPU no copy
 
 
 def _flat(x: Tensor):
     """The memory of a `[B, N, F]` tensor from its first element on, and its first two strides."""
-    span = 1 + sum((size - 1) * stride for size, stride in zip(x.shape, x.stride()))
+    stride = x.stride()
+    if x.is_contiguous():
+        return _numpy(x.view(-1)), *stride[:2]
+    span = 1 + sum((size - 1) * step for size, step in zip(x.shape, stride))
     flat = x.detach().as_strided((span if x.numel() else 0,), (1,), x.storage_offset())
-    return flat.numpy(), x.stride(0), x.stride(1)
+    return flat.numpy(), *stride[:2]

@@ -1,9 +1,10 @@
-"""The ACM layer and every model of the paper, for one graph and one set of weights."""
+"""The ACM layer and every model of the paper: for one graph, and weights that may be stacked."""
 
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout
 from acm.nn.gcnii import GCNII
 from acm.nn.models import ARCHITECTURES, Architecture, Network
+from acm.nn.product import product
 from acm.nn.registry import MODELS, Entry, build, load_own, model_name, register
 from acm.nn.structure import ACMPlus
 
@@ -22,6 +23,7 @@ __all__ = [
     "Network",
     "build",
     "model_name",
+    "product",
     "register",
     "rows",
 ]

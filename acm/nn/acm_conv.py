@@ -12,6 +12,7 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix, known_norm, low_pass, operand
 from acm.nn.checks import uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
+from acm.nn.product import product
 
 #: In the one order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
@@ -200,6 +201,6 @@ def _features(x, in_channels: int) -> tuple[Tensor | SparseMatrix, ...]:
 def _product(parts: tuple[Tensor | SparseMatrix, ...], weight: Tensor) -> Tensor:
     """`[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`: nothing is set side by side."""
     if len(parts) == 1:
-        return parts[0] @ weight
+        return product(parts[0], weight)
     rows = weight.split([part.shape[-1] for part in parts], -2)
-    return functools.reduce(torch.add, (part @ w for part, w in zip(parts, rows)))
+    return functools.reduce(torch.add, (product(part, w) for part, w in zip(parts, rows)))

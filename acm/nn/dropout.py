@@ -50,7 +50,9 @@ class Dropout(nn.Module):
     def _drop(self, x: Tensor, stacked: bool) -> Tensor:
         if self.key is None:
             return functional.dropout(x, float(self.p))
-        draw = self.p, self.key, self.counter
+        draw, stacked = (self.p, self.key, self.counter), stacked and self.p.dim() > 0
+        # A second use in the same pass goes on with the draws after these.
+        self.counter = self.counter + x.numel() // (len(x) if stacked else 1)
         if self.p.dim() == 0:
             return _Dropout.apply(x[None], *(t[None] for t in draw))[0]
         return _Dropout.apply(x if stacked else x[None], *draw)

@@ -14,6 +14,7 @@ from acm.nn.acm_conv import CHANNELS
 from acm.nn.checks import fraction, uniform, whole
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
+from acm.nn.product import product
 
 
 class InitialResidual(nn.Module):
@@ -82,7 +83,7 @@ class InitialResidual(nn.Module):
         filtered = {"low": smooth, "high": h - smooth, "identity": h}
         # Channels stand before the nodes here: each has weights of its own.
         h = (1 - self.alpha) * torch.stack([filtered[c] for c in self.channels], -3)
-        first = self.alpha * first.unsqueeze(-3)
+        first = self.alpha * first.unsqueeze(-3).expand_as(h)
         if self.star:
             h = self._map(h, self.weight[..., :k, :, :]) + self._map(
                 first, self.weight[..., k:, :, :]
@@ -97,7 +98,7 @@ class InitialResidual(nn.Module):
 
     def _map(self, h: Tensor, weight: Tensor) -> Tensor:
         """`H ((1 − β) I + β W)`."""
-        return (1 - self.beta) * h + self.beta * (h @ weight)
+        return (1 - self.beta) * h + self.beta * product(h, weight)
 
 
 class GCNII(nn.Module):
@@ -190,10 +191,10 @@ class GCNII(nn.Module):
             graph = self.operator(graph, x.shape[-2]).to(self.weight_in)
         x = operand(x)
         first, *between, last = self.dropouts
-        initial = h = torch.relu(first(x) @ self.weight_in)
+        initial = h = torch.relu(product(first(x), self.weight_in))
         weights = []
         for dropout, conv in zip(between, self.convs):
             h, alpha = conv(dropout(h), initial, graph)
             weights.append(alpha)
-        out = last(h) @ self.weight_out
+        out = product(last(h), self.weight_out)
         return (out, weights) if return_channel_weights else out

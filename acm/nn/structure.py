@@ -12,6 +12,7 @@ from acm.filters import SparseMatrix, adjacency, low_pass, operand
 from acm.nn.checks import uniform, whole
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import extract, mix, weigh
+from acm.nn.product import product
 
 _CHANNELS = ("low", "high", "identity")
 
@@ -61,7 +62,7 @@ class StructureConv(nn.Module):
             low: `H_LP`.
             a: The adjacency `A`.
         """
-        h = (x @ self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
+        h = product(x, self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
         h = extract(h, low, _CHANNELS)
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
         normed = functional.layer_norm(h, h.shape[-1:])
@@ -138,6 +139,6 @@ class ACMPlus(nn.Module):
         h, first = self.first(x, *graph)
         h = self.dropout(torch.relu(h))
         if self.residual is not None:
-            h = h + self.residual_dropout(torch.relu(x @ self.residual))
+            h = h + self.residual_dropout(torch.relu(product(x, self.residual)))
         out, second = self.second(h, *graph)
         return (out, [first, second]) if return_channel_weights else out

@@ -25,23 +25,28 @@ class Adam:
     def __init__(
         self, weights: Sequence[Tensor], lr: Tensor, weight_decay: Tensor, decoupled: bool
     ):
-        self.steps = 0
+        self.steps = [0] * len(weights)
         self.mean = [torch.zeros_like(w) for w in weights]
         self.square = [torch.zeros_like(w) for w in weights]
+        self._arrays: list | None = None
         self.lr = lr
         self.shrink = 1 - lr * weight_decay if decoupled else torch.ones_like(lr)
         self.l2 = torch.zeros_like(lr) if decoupled else weight_decay
 
     @torch.no_grad()
-    def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
-        """Move the weights once."""
-        self.steps += 1
-        correction = tuple(1 - beta**self.steps for beta in BETAS)
-        for state in zip(weights, gradients, self.mean, self.square):
-            if kernels.fit(*state):
-                kernels.adam(*state, self.lr, self.shrink, self.l2, BETAS, correction, EPS)
-            else:
-                self._step(*state, correction)
+    def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
+        """Move the weights once; one without a gradient stays where it is."""
+        self.steps = [n + (g is not None) for n, g in zip(self.steps, gradients)]
+        correction = [tuple(1 - beta**n for beta in BETAS) for n in self.steps]
+        if kernels.fit(*weights):
+            if self._arrays is None:  # they are the same from step to step
+                self._arrays = [kernels.arrays(*s) for s in zip(weights, self.mean, self.square)]
+            rates = self.lr, self.shrink, self.l2
+            kernels.adam(self._arrays, gradients, *rates, BETAS, correction, EPS)
+            return
+        for *state, unbiased in zip(weights, gradients, self.mean, self.square, correction):
+            if state[1] is not None:
+                self._step(*state, unbiased)
 
     def _step(self, w: Tensor, g: Tensor, m: Tensor, v: Tensor, correction) -> None:
         def each(values: Tensor) -> Tensor:  # one value a trial, ready to meet `[B, …]`
@@ -54,6 +59,7 @@ class Adam:
         w.mul_(each(self.shrink)).sub_(each(self.lr / correction[0]) * m / root)
 
     def keep(self, trials: Tensor) -> None:
-        """Go on with these trials only."""
+        """Go on with these trials only, whose weights are other tensors from now on."""
+        self._arrays = None
         self.mean, self.square = ([t[trials] for t in ts] for ts in (self.mean, self.square))
         self.lr, self.shrink, self.l2 = (t[trials] for t in (self.lr, self.shrink, self.l2))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from acm.errors import UsageError
 from acm.training.adam import Adam
+from acm.training.loss import cross_entropy
 from acm.training.protocol import RELEASED, Protocol
-from acm.training.setting import Setting, check
+from acm.training.setting import Setting, check, check_model
 from acm.training.stack import Stack, batch_size, own_generator, stackable
 
 
@@ -76,12 +76,14 @@ def fit(
 
     The weights of many trials are stacked and move through one loop; each trial stops by itself
     and then leaves the batch. What a trial gives depends on its setting alone, not on the others
-    nor on the size of the batch. A setting has no test mask, so nothing here can select by it:
+    nor on the size of the batch: on a CPU to the bit for models that multiply by
+    `acm.nn.product`, as all here do. A setting has no test mask, so nothing here can select by it:
     hold `Fit.prediction` against the test labels afterwards.
 
     Args:
         model: A module for one graph, called as `model(x, graph)`; returns logits, `[N, C]`. It
             is left as it is: every trial draws weights of its own by `reset_parameters()`.
+            Parameters that require no gradient stay as they are drawn.
         x: Node features as the model takes them.
         graph: `edge_index`, or the filter, as the model takes it.
         y: Classes, `[N]`. Read at the nodes of a trial's training and validation sets only.
@@ -98,26 +100,26 @@ def fit(
             were in it, for a progress bar; an error that it raises ends the training.
 
     Raises:
-        UsageError: If a setting, a mask or `batch` is out of range, or a loss stops being a
-            number.
+        UsageError: If a setting, a mask or `batch` is out of range, if the model cannot draw
+            weights or has none to train, or if a loss stops being a number.
     """
     if not trials:
         return []
+    check_model(model)
     for trial in trials:
         check(trial, y, model)
-    template = copy.deepcopy(model)
+    if batch is not None and not (isinstance(batch, Integral) and batch >= 1):
+        raise UsageError(f"batch is {batch!r}: a whole number from 1 is needed")
     if stack is None:
-        stack = stackable(template, x, graph, trials[0])
+        stack = stackable(model, x, graph, trials[0])
     if not stack:
         batch = 1
     elif batch is None:
-        batch = batch_size(template, x, graph, trials[0])
-    elif batch < 1:
-        raise UsageError(f"batch is {batch}: 1 or more are needed")
+        batch = batch_size(model, x, graph, trials[0])
     fits: list[Fit] = []
     for start in range(0, len(trials), batch):
         part = trials[start : start + batch]
-        fits += _run(template, x, graph, y, part, protocol, stack, keep_weights, on_epoch)
+        fits += _run(model, x, graph, y, part, protocol, stack, keep_weights, on_epoch)
     for fitted in fits:
         if fitted.error and not keep_going:
             raise UsageError(fitted.error)
@@ -141,14 +143,16 @@ class _Loop:
     def __init__(self, stack: Stack, x, graph, y, trials, protocol: Protocol, keep_weights: bool):
         self.stack, self.x, self.graph, self.protocol = stack, x, graph, protocol
         train = torch.stack([t.train for t in trials]).to(y.device)
-        self.val = torch.stack([t.val for t in trials]).to(y.device)
+        val = torch.stack([t.val for t in trials]).to(y.device)
         # A label that is in neither set is not even at hand.
-        self.y = torch.where(train | self.val, y, 0)
-        kind = stack.values[0].dtype
+        self.y = torch.where(train | val, y.long(), 0)
+        kind = next(v.dtype for v, t in zip(stack.values, stack.trained) if t)
         self.share = {
             "train": train.to(kind) / train.sum(1, keepdim=True),
-            "val": self.val.to(kind) / self.val.sum(1, keepdim=True),
+            "val": val.to(kind) / val.sum(1, keepdim=True),
         }
+        # Counted, for a sum of shares is not exactly what one division gives.
+        self.val, self.num_val = val, val.sum(1).double()
         values = torch.tensor([(t.lr, t.weight_decay) for t in trials], dtype=torch.float64)
         lr, weight_decay = values.to(y.device).unbind(1)
         self.optimizer = Adam(stack.values, lr, weight_decay, protocol.optimizer == "adamw")
@@ -163,12 +167,13 @@ class _Loop:
             start = time.perf_counter()
             if logits is None:
                 logits = self._forward(epoch, training=True)
-            if epoch == 0 and int(self.y.max()) >= logits.shape[-1]:
-                raise UsageError(
-                    f"the model has {logits.shape[-1]} classes, a label is {int(self.y.max())}"
-                )
+            if epoch == 0:
+                self._check(logits)
             train_loss = self._step(logits)
             logits = None if self.drops else self._forward(epoch + 1, training=True)
+            if epoch == 0 and logits is not None:  # is that so for this model?
+                self.drops = not torch.equal(logits, self._forward(0, training=False))
+                logits = None if self.drops else logits
             seen = self._evaluate(logits)
             going = self._note(epoch, train_loss, *seen, start)
             if on_epoch is not None:
@@ -180,27 +185,34 @@ class _Loop:
                     break
         return [state.fit(self.stack) for state in self.states]
 
+    def _check(self, logits: Tensor) -> None:
+        if logits.dim() != 3 or logits.shape[:2] != self.y.shape:
+            shape = list(logits.shape[1:] if self.stack.stacked else logits[0].shape)
+            raise UsageError(
+                f"the model gives logits of shape {shape}: [N, C] is needed, one row for each of"
+                f" {self.y.shape[1]} labels"
+            )
+        if int(self.y.max()) >= logits.shape[-1]:
+            raise UsageError(
+                f"the model has {logits.shape[-1]} classes, a label is {int(self.y.max())}"
+            )
+
     def _forward(self, epoch: int, training: bool) -> Tensor:
         with torch.set_grad_enabled(training):
             return self.stack(self.x, self.graph, epoch, training)
 
-    def _loss(self, logits: Tensor, part: str) -> Tensor:
-        """Mean cross-entropy over the part's nodes, `[B]`."""
-        log_p = functional.log_softmax(logits, dim=2).gather(2, self.y[:, :, None]).squeeze(2)
-        return -(log_p * self.share[part]).sum(1)
-
     def _step(self, logits: Tensor) -> Tensor:
-        loss = self._loss(logits, "train")
-        self.optimizer.step(self.stack.values, self.stack.gradients(loss.sum()))
-        return loss.detach()
+        loss, _, grad = cross_entropy(logits, self.y, self.share["train"], gradient=True)
+        self.optimizer.step(self.stack.values, self.stack.gradients(logits, grad))
+        return loss
 
     @torch.no_grad()
     def _evaluate(self, logits: Tensor | None):
         if logits is None:
             logits = self._forward(0, training=False)
-        prediction = logits.argmax(2)
+        loss, prediction, _ = cross_entropy(logits, self.y, self.share["val"])
         right = ((prediction == self.y) & self.val).sum(1)
-        return self._loss(logits, "val"), right.double() / self.val.sum(1), prediction
+        return loss, right / self.num_val, prediction
 
     def _note(self, epoch, train_loss, val_loss, val_accuracy, prediction, start) -> list[bool]:
         """Keep what was seen; which trials go on."""
@@ -225,6 +237,7 @@ class _Loop:
         self.stack.keep(places)
         self.optimizer.keep(places)
         self.y, self.val = self.y[places], self.val[places]
+        self.num_val = self.num_val[places]
         self.share = {part: share[places] for part, share in self.share.items()}
 
 

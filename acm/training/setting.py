@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -33,13 +35,32 @@ class Setting:
     dropout: float | None = None
 
 
+def check_model(model: nn.Module) -> None:
+    """Whether a model can be trained.
+
+    Raises:
+        UsageError: If it cannot draw its weights anew, or has none that may change.
+    """
+    name = type(model).__name__
+    if not callable(getattr(model, "reset_parameters", None)):
+        raise UsageError(
+            f"{name} has no reset_parameters(), by which every trial draws initial weights"
+        )
+    if not any(p.requires_grad for p in model.parameters()):
+        raise UsageError(f"{name} has no parameter that requires a gradient: nothing to train")
+
+
 def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
     """Whether a setting can be trained.
 
     Raises:
-        UsageError: If a mask is empty, has another shape, or meets the other; if a label there is
-            no class; or if a number is out of range.
+        UsageError: If labels are no whole numbers; if a mask is empty, has another shape, or meets
+            the other; if a label there is no class; or if a number is out of range.
     """
+    if y.dim() != 1 or y.is_floating_point() or y.is_complex():
+        raise UsageError(
+            f"y has shape {list(y.shape)} and type {y.dtype}: whole numbers of shape [N] are needed"
+        )
     for name, mask in (("train", setting.train), ("val", setting.val)):
         if mask.shape != y.shape or mask.dtype != torch.bool or not bool(mask.any()):
             raise UsageError(
@@ -49,17 +70,18 @@ def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
     both = int((setting.train & setting.val).sum())
     if both:
         raise UsageError(f"{both} nodes are in the train and the val mask: none can be in both")
-    if bool((y[(setting.train | setting.val).to(y.device)] < 0).any()):
+    if bool((y.long()[(setting.train | setting.val).to(y.device)] < 0).any()):
         raise UsageError(
             "a node in the train or val mask has a negative label: classes are 0 … C−1"
         )
-    if not setting.lr > 0 or not setting.weight_decay >= 0:
+    if not 0 < setting.lr < math.inf or not 0 <= setting.weight_decay < math.inf:
         raise UsageError(
             f"lr is {setting.lr} and weight_decay {setting.weight_decay}:"
-            " a positive and a non-negative number are needed"
+            " a positive and a non-negative finite number are needed"
         )
-    if not (isinstance(setting.seed, int) and setting.seed >= 0):
-        raise UsageError(f"seed is {setting.seed}: a whole number from 0 is needed")
+    whole = isinstance(setting.seed, Integral) and not isinstance(setting.seed, bool)
+    if not whole or not 0 <= setting.seed < 2**64:
+        raise UsageError(f"seed is {setting.seed!r}: a whole number from 0 to 2^64 - 1 is needed")
     if setting.dropout is None:
         return
     if not 0 <= setting.dropout < 1:

@@ -47,15 +47,17 @@ class Stack:
         drawn = []
         blank = copy.deepcopy(template).cpu()  # a GPU's generator would draw other weights
         for trial in trials:
-            torch.manual_seed(trial.seed)
+            torch.manual_seed(int(trial.seed))
             blank.reset_parameters()
             drawn.append([p.detach().clone() for p in blank.parameters()])
         self.names = [name for name, _ in template.named_parameters()]
+        self.trained = [p.requires_grad for p in template.parameters()]
         # A weight that several modules share has several names.
         every = template.named_parameters(remove_duplicate=False)
         place = {id(p): k for k, p in enumerate(template.parameters())}
         self.places = [(name, place[id(p)]) for name, p in every]
-        self.module = copy.deepcopy(template)
+        # With what `reset_parameters` makes of buffers, such as the means of a normalisation.
+        self.module = blank.to(next(template.parameters()).device)
         self.layers = [m for m in self.module.modules() if isinstance(m, Dropout)]
         # Kept on the side: the module may hold views of one trial.
         device = next(template.parameters()).device
@@ -82,16 +84,21 @@ class Stack:
         if self.mode is not training:
             self.module.train(training)
             self.mode = training
-        for number, layer in enumerate(self.layers):
-            layer.counter.fill_(epoch * _EPOCH + number * _LAYER)
+        for number, layer in enumerate(self.layers if training else ()):
+            # A new tensor: a gradient may still need the draws that the last one stands for.
+            layer.counter = torch.full_like(layer.key, epoch * _EPOCH + number * _LAYER)
         logits = self.module(x, graph)
         return logits if self.stacked else logits[None]
 
-    def gradients(self, loss: Tensor) -> list[Tensor]:
-        """Those of the loss in the weights of every trial, `[B, …]`."""
-        grads = torch.autograd.grad(loss, self.weights, allow_unused=True)
-        grads = [torch.zeros_like(w) if g is None else g for w, g in zip(self.weights, grads)]
-        return grads if self.stacked else [g[None] for g in grads]
+    def gradients(self, logits: Tensor, grad: Tensor) -> list[Tensor | None]:
+        """Those in the weights of every trial, `[B, …]`, from that in the logits; `None` where a
+        weight is frozen, or has no part in them."""
+        logits = logits if self.stacked else logits[0]
+        trained = [w for w in self.weights if w.requires_grad]
+        every = torch.autograd.grad(logits, trained, grad.view_as(logits), allow_unused=True)
+        found = iter(every)
+        grads = [next(found) if w.requires_grad else None for w in self.weights]
+        return grads if self.stacked else [None if g is None else g[None] for g in grads]
 
     def _install(self) -> None:
         """Put weights and draws where the module looks for them."""
@@ -99,7 +106,7 @@ class Stack:
         def own(tensor: Tensor) -> Tensor:
             return tensor if self.stacked else tensor[0]
 
-        self.weights = [nn.Parameter(own(value)) for value in self.values]
+        self.weights = [nn.Parameter(own(v), t) for v, t in zip(self.values, self.trained)]
         for name, k in self.places:
             weight = self.weights[k]
             *path, last = name.split(".")
@@ -137,23 +144,31 @@ def _key(seed: int) -> int:
 def stackable(template: nn.Module, x, graph, trial: Setting) -> bool:
     """Whether the module gives, for stacked weights, what it gives for those of one trial."""
     # Two trials, for what one does cannot be told from what all do if there is only one.
-    trials = [trial, replace(trial, seed=trial.seed + 1)]
-    with own_generator(trial.train.device), torch.no_grad():
+    trials = [trial, replace(trial, seed=trial.seed ^ 1)]
+    device = next(template.parameters()).device
+    with own_generator(device), torch.no_grad():
+        alone = [Stack(template, [t], stacked=False) for t in trials]
+        apart = [torch.cat([one(x, graph, 0, mode) for one in alone]) for mode in (True, False)]
         try:
-            stacked = Stack(template, trials)
-            before = torch.random.get_rng_state()
-            stacked(x, graph, 0, training=True)
-            if not torch.equal(torch.random.get_rng_state(), before):
-                return False  # it has draws that all trials would share
-            many = stacked(x, graph, 0, training=False)
+            stack = Stack(template, trials)
+            before = _generators(device)
+            together = [stack(x, graph, 0, mode) for mode in (True, False)]
         except UsageError:
             raise
         except (RuntimeError, NotImplementedError, ValueError, TypeError, AttributeError):
             return False
-        alone = torch.cat(
-            [Stack(template, [t], stacked=False)(x, graph, 0, training=False) for t in trials]
-        )
-    return many.shape == alone.shape and torch.allclose(many, alone, rtol=1e-3, atol=1e-5)
+        # A model may have draws that all trials would share.
+        drew = not all(map(torch.equal, _generators(device), before))
+    return not drew and all(
+        many.shape == one.shape and torch.allclose(many, one, rtol=1e-3, atol=1e-5)
+        for many, one in zip(together, apart)
+    )
+
+
+def _generators(device: torch.device) -> list[Tensor]:
+    """The states of the generators that a module could draw from."""
+    states = [torch.random.get_rng_state()]
+    return states + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
 
 
 #: What a batch may fill on a CPU: beyond it, trials push each other out of the cache.
@@ -169,8 +184,8 @@ def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
     costs once the batch leaves the cache; on a GPU only memory counts. `benchmarks/README.md` has
     the curve.
     """
-    with own_generator(trial.train.device):
-        stack = Stack(copy.deepcopy(model), [trial])
+    with own_generator(next(model.parameters()).device):
+        stack = Stack(model, [trial])
         held: dict[int, int] = {}
 
         def see(tensor: Tensor) -> Tensor:

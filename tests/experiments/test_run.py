@@ -13,7 +13,8 @@ import torch
 
 from acm.data import load
 from acm.errors import UsageError
-from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial
+from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial, task
+from acm.experiments.places import cores
 from acm.filters import SparseMatrix
 from acm.training import Protocol
 from tests.records import make_record
@@ -34,21 +35,20 @@ def test_a_trial_does_not_depend_on_what_ran_before_it():
 
 def test_threads_do_not_draw_from_each_others_generator(monkeypatch):
     # Building a model draws weights, too: in one thread while another's trials draw theirs.
-    module = sys.modules["acm.experiments.run"]
-    monkeypatch.setattr(module, "protocol_for", lambda dataset: Protocol(max_epochs=1))
+    monkeypatch.setattr(task, "protocol_for", lambda dataset: Protocol(max_epochs=1))
     trials = cell("synthetic", "ACM-GCN", splits=1, hyperparameters=QUICK)
-    ((expected,), stop) = module.fit_trials(trials)[2], threading.Event()
+    ((expected,), stop) = task.fit_trials(trials)[2], threading.Event()
 
     def others():
         while not stop.is_set():
-            module._ready(trials[0], "cpu")
+            task.ready(trials[0], "cpu")
 
     other = threading.Thread(target=others)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     other.start()
     try:
-        fits = [module.fit_trials(trials)[2][0] for _ in range(30)]
+        fits = [task.fit_trials(trials)[2][0] for _ in range(30)]
     finally:
         stop.set()
         other.join()
@@ -64,7 +64,7 @@ def test_the_record_is_what_the_fit_says():
     right = (fitted.prediction == task.y)[split.test]
     assert record.test_accuracy == right.double().mean().item()
     assert record.trial == trial
-    assert record.device.startswith("cpu: ") and record.threads == torch.get_num_threads()
+    assert record.device.startswith("cpu: ") and record.threads == cores()
     assert f"torch {torch.__version__.split('+')[0]}" in record.versions
 
 
@@ -95,8 +95,7 @@ def test_what_is_asked_reaches_the_training(monkeypatch):
         seen.update(options, model=model, y=y, trials=trials)
         raise UsageError("seen enough")
 
-    # The package's function `run` hides the module of that name.
-    monkeypatch.setattr(sys.modules["acm.experiments.run"], "fit", spy)
+    monkeypatch.setattr("acm.experiments.task.fit", spy)
     with pytest.raises(UsageError, match="seen enough"):
         run_trial(trial)
     model, (setting,) = seen["model"], seen["trials"]
@@ -128,8 +127,9 @@ def test_unknown_devices_are_one_line():
 SCRIPT = """
 import sys
 from acm.experiments import Store, cell, run
+from acm.experiments import batch
 from acm.experiments.places import Place
-sys.modules["acm.experiments.run"].MOST["cpu"] = 1
+batch.MOST["cpu"] = 1
 trials = cell("synthetic", "GCN", splits=4, hyperparameters=dict(
     lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
 run(trials, Store(sys.argv[1]), progress=False, place=Place("here", 1))

@@ -2,14 +2,14 @@
 
 import dataclasses
 import itertools
-import sys
 
 import numpy as np
 import pytest
 import torch
 
 from acm.errors import UsageError
-from acm.experiments import Place, Store, Validation, cell, grid, prepare, search
+from acm.experiments import Place, Store, Task, Validation, cell, grid, prepare, search
+from acm.experiments.search import _space
 
 SPACE = {"lr": [0.05, 0.01], "weight_decay": [1e-3], "dropout": [0.0, 0.5], "hidden": [8]}
 HERE = Place("here", 1)
@@ -23,8 +23,20 @@ def test_the_grid_is_the_papers():
     space = grid("ACM-GCN", "cornell")
     assert np.prod([len(values) for values in space.values()]) == 270
     assert space["hidden"] == [64] and space["lr"] == [0.01, 0.05, 0.1]
+    for model, dataset in (("MLP-2", "cornell"), ("ACM-GCN", "cornell_corrected")):
+        with pytest.raises(UsageError, match=f"no search ranges for {model} on {dataset}: give"):
+            grid(model, dataset)
     with pytest.raises(UsageError, match="unknown model"):
-        grid("MLP-2", "cornell")
+        grid("ACM-GNC", "cornell")
+    with pytest.raises(UsageError, match="unknown data set"):
+        grid("ACM-GCN", "cornel")
+
+
+def test_values_that_are_named_twice_are_tried_once_and_the_width_need_not_be_said():
+    given = {"lr": (0.01, 0.010, 0.05), "weight_decay": [0], "dropout": np.array([0.5])}
+    assert _space("MLP-2", "cornell", given) == {
+        "hidden": [64], "lr": [0.01, 0.05], "weight_decay": [0], "dropout": [0.5]
+    }  # fmt: skip
 
 
 def test_the_choice_is_the_best_of_the_whole_surface(tmp_path):
@@ -78,10 +90,9 @@ def test_no_test_label_can_matter(monkeypatch):
     hidden = task.split(trial).test
     y = torch.where(hidden, (task.y + 1) % task.num_classes, task.y)
     assert not torch.equal(y, task.y)
-    module = sys.modules["acm.experiments.run"]
     split = task.split(trial)
-    monkeypatch.setattr(module, "prepare", lambda *_: dataclasses.replace(task, y=y))
-    monkeypatch.setattr(module.Task, "split", lambda self, trial: split)
+    monkeypatch.setattr("acm.experiments.task.prepare", lambda *_: dataclasses.replace(task, y=y))
+    monkeypatch.setattr(Task, "split", lambda self, trial: split)
     assert find_on_one_split() == expected
     assert not any("test" in field.name for field in dataclasses.fields(Validation))
 
@@ -97,8 +108,14 @@ def test_a_configuration_that_diverges_is_not_chosen():
 @pytest.mark.parametrize(
     "options, words",
     [
-        (dict(strategy="random"), "grid, halving"),
+        (dict(strategy="random"), "the strategies are grid, halving"),
         (dict(space={"lr": []}), "range of lr is empty"),
+        (dict(space={"lr": 0.01}), "range of lr is 0.01: a list of values"),
+        (dict(space={"lr": "0.01"}), "range of lr is '0.01': a list of values"),
+        (dict(space={"lr": b"ab"}), "a list of values"),
+        (dict(space={"lr": [[1]]}), r"has \[1\] in it: numbers"),
+        (dict(space={"lr": [None]}), "has None in it: numbers"),
+        (dict(space=[0.01]), "lists of values by name"),
         (dict(space={"momentum": [0.9]}), "unknown hyperparameter"),
         (dict(space=SPACE | {"lr": [-1.0]}), "lr"),
         (dict(space=SPACE | {"hidden": [8.5]}), "hidden"),

@@ -96,11 +96,22 @@ def test_a_trial_has_the_draws_that_it_has_alone(loops):
     p, key, counter = [0.2, 0.0, 0.7], [key_of(k) for k in range(3)], [5 * 2**44] * 3
     x = torch.randn(3, 40, 6)
     together = give(Dropout(), p, key, counter)
+    first, of_one_for_all, last = together(x), together(x[0]), together(x)
     for b in range(3):
         alone = give(Dropout(), p[b], key[b], counter[b])
-        assert torch.equal(together(x)[b], alone(x[b]))
-        assert torch.equal(together(x[0])[b], alone(x[0]))  # one matrix that all trials share
+        assert torch.equal(first[b], alone(x[b]))
+        assert torch.equal(of_one_for_all[b], alone(x[0]))
+        assert torch.equal(last[b], alone(x[b]))
     assert torch.equal(together.eval()(x), x)
+
+
+def test_a_second_use_goes_on_where_the_first_ended(loops):
+    x = torch.ones(2, 30, 4)
+    layer = give(Dropout(), [0.5, 0.3], [key_of(0), key_of(1)], [7, 9])
+    twice = torch.cat([layer(x), layer(x)], 1)
+    once = give(Dropout(), [0.5, 0.3], [key_of(0), key_of(1)], [7, 9])(torch.ones(2, 60, 4))
+    assert torch.equal(twice, once) and not torch.equal(twice[:, :30], twice[:, 30:])
+    assert layer.counter.tolist() == [7 + 240, 9 + 240]
 
 
 def test_sparse_values_are_dropped_as_they_stand(loops):
@@ -109,19 +120,21 @@ def test_sparse_values_are_dropped_as_they_stand(loops):
     dropped = give(Dropout(), p, key, counter)(matrix)
     assert isinstance(dropped, SparseMatrix) and dropped.value.shape == (2, matrix.value.numel())
     for b in range(2):
-        alone = give(Dropout(), p[b], key[b], counter[b])
-        assert torch.equal(dropped.value[b], alone(matrix).value)
-        assert torch.equal(dropped.value[b], alone(matrix.value[None])[0])
+        draws = p[b], key[b], counter[b]
+        assert torch.equal(dropped.value[b], give(Dropout(), *draws)(matrix).value)
+        assert torch.equal(dropped.value[b], give(Dropout(), *draws)(matrix.value[None])[0])
 
 
 def test_the_gradient_goes_through_what_was_kept(loops):
-    layer = give(Dropout(), [0.4, 0.0], [key_of(0), key_of(1)], [3, 4])
+    def drop(x):
+        return give(Dropout(), [0.4, 0.0], [key_of(0), key_of(1)], [3, 4])(x)
+
     x = torch.randn(2, 6, 3, dtype=torch.float64, requires_grad=True)
-    (grad,) = torch.autograd.grad(layer(x).sum(), x)
-    assert torch.equal(grad != 0, layer(x) != 0)
-    assert torch.autograd.gradcheck(layer, (x,)) and torch.autograd.gradgradcheck(layer, (x,))
+    (grad,) = torch.autograd.grad(drop(x).sum(), x)
+    assert torch.equal(grad != 0, drop(x) != 0)
+    assert torch.autograd.gradcheck(drop, (x,)) and torch.autograd.gradgradcheck(drop, (x,))
     shared = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(layer, (shared,))
+    assert torch.autograd.gradcheck(drop, (shared,))
 
 
 def test_used_alone_it_draws_from_pytorchs_generator():

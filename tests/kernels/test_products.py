@@ -4,9 +4,12 @@ import pytest
 import torch
 
 from acm import kernels
+from acm.errors import UsageError
 from acm.filters import SparseMatrix
 
-BATCHES = [((), ()), ((), (3,)), ((3,), ()), ((3,), (3,)), ((1,), (1,)), ((), (1,))]
+ONE, THREE, NONE = (1,), (3,), (0,)
+BATCHES = [((), ()), ((), THREE), (THREE, ()), (THREE, THREE), (ONE, ONE), ((), ONE)]
+BATCHES += [(ONE, THREE), (THREE, ONE), (NONE, ()), ((), NONE)]
 
 
 def draw(rows, columns, batch=(), kind=torch.float64, seed=0):
@@ -76,6 +79,15 @@ def test_gradients_in_the_values_and_in_the_operand(loops, of_values, of_x):
     assert torch.autograd.gradcheck(product, (value, x))
     assert torch.autograd.gradgradcheck(product, (value, x))
     assert torch.autograd.gradcheck(lambda x: matrix @ x, (x,))
+
+
+@pytest.mark.parametrize("of_x", [(2,), (0,), (2, 3)])
+def test_batches_that_do_not_meet_are_refused_in_one_line(loops, of_x):
+    matrix, _ = draw(6, 5, (3,))
+    with pytest.raises(UsageError, match=r"3 times a 6 x 5 matrix cannot .* \[5, F\]"):
+        matrix @ torch.ones(*of_x, 5, 2, dtype=torch.float64)
+    with pytest.raises(UsageError, match="float64 matrix on cpu cannot .*float32 tensor"):
+        matrix @ torch.ones(5, 2)
 
 
 def test_what_a_trial_gets_is_the_same_in_any_batch_and_on_any_number_of_threads(monkeypatch):

@@ -2,12 +2,13 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from acm.errors import UsageError
-from acm.nn import build
+from acm.nn import build, product
 from acm.training import DEEZER, RELEASED, Protocol, Setting, fit, protocol_for
 
 SETTINGS = dict(lr=0.05, weight_decay=1e-3, seed=0)
@@ -231,7 +232,7 @@ def test_without_dropout_one_pass_serves_training_and_evaluation(task):
         fit_one(
             model, x, graph, y, train, val, Protocol(max_epochs=40), **SETTINGS, dropout=dropout
         )
-        assert passes * 40 <= len(calls) <= passes * 40 + 6  # a few before, to see what it is
+        assert passes * 40 <= len(calls) <= passes * 40 + 9  # a few before, to see what it is
 
 
 def test_on_epoch_hears_of_every_epoch_and_may_end_the_training(task, trials):
@@ -269,13 +270,16 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(weight_decay=-1.0), "weight_decay -1.0"),
         (dict(dropout=1.0), "dropout is 1.0"),
         (dict(dropout=-0.1), "dropout is -0.1"),
-        (dict(seed=-1), "seed is -1"),
+        (dict(lr=float("inf")), "lr is inf"),
+        (dict(weight_decay=float("inf")), "weight_decay inf"),
+        (dict(seed=-1), "seed is -1: a whole number from 0"),
+        (dict(seed=2**64), "a whole number from 0 to 2"),
+        (dict(seed=1.5), "seed is 1.5"),
+        (dict(seed=True), "seed is True"),
     ):
         with pytest.raises(UsageError, match=words) as error:
             fit(model, x, graph, y, [good, dataclasses.replace(good, **change)])
         assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="batch is 0"):
-        fit(model, x, graph, y, [good], batch=0)
     with pytest.raises(UsageError, match="negative label"):
         fit(model, x, graph, y - 1, [good])
     with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
@@ -288,3 +292,85 @@ def test_bad_input_is_said_in_one_line(task):
         fit_one(model, x, graph, y, train, val, lr=0, weight_decay=0, seed=0)
     with pytest.raises(UsageError, match="not a number at epoch 0"):
         fit_one(model, x * torch.nan, graph, y, train, val, **SETTINGS)
+
+
+def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
+    x, graph, y, *_ = task
+    model, frozen, linear = build("GCN", 8, 2), build("GCN", 8, 2), nn.Identity()
+    frozen.requires_grad_(False)
+    for args, said in (
+        ((model, x, graph, y.double(), trials), "y has .* whole numbers of shape"),
+        ((model, x, graph, y[None], trials), r"y has shape \[1, 60\]"),
+        ((frozen, x, graph, y, trials), "no parameter that requires a gradient"),
+        ((linear, x, graph, y, trials), r"Identity has no reset_parameters\(\)"),
+        ((model.double(), x.double(), graph, y, trials), "float32 matrix on .* cannot .*float64"),
+    ):
+        with pytest.raises(UsageError, match=said) as error:
+            fit(*args)
+        assert "\n" not in str(error.value)
+    for batch in (0, -1, 1.5, "2"):
+        for stack in (True, False, None):
+            with pytest.raises(UsageError, match="batch is .* a whole number from 1"):
+                fit(model, x, graph, y, trials, batch=batch, stack=stack)
+
+
+def test_whole_numbers_of_numpy_are_seeds(task, trials):
+    x, graph, y, *_ = task
+    model, short = build("GCN", 8, 2), Protocol(max_epochs=3)
+    ours, theirs = (
+        fit(model, x, graph, y, [dataclasses.replace(trials[0], seed=seed)], protocol=short)[0]
+        for seed in (np.int64(7), 7)
+    )
+    assert ours.history == theirs.history
+    largest = dataclasses.replace(trials[0], seed=2**64 - 1)
+    assert fit(model, x, graph, y, [largest], protocol=short)[0].history != ours.history
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.uint8, torch.bool])
+def test_labels_of_any_whole_type_are_classes(task, trials, kind, loops):
+    x, graph, y, *_ = task
+    ours, theirs = (
+        fit(build("GCN", 8, 2), x, graph, labels, trials[:2], protocol=Protocol(max_epochs=5))
+        for labels in (y.to(kind), y)
+    )
+    assert [f.history for f in ours] == [f.history for f in theirs]
+
+
+class Shifted(nn.Module):
+    """Other logits in training than in evaluation, and no draws that would say so."""
+
+    def __init__(self, rows=60):
+        super().__init__()
+        self.weight, self.rows = nn.Parameter(torch.empty(8, 2)), rows
+
+    def reset_parameters(self):
+        nn.init.normal_(self.weight)
+
+    def forward(self, x, graph):
+        out = product(x[: self.rows], self.weight)
+        return out - torch.tensor([2.0, 0.0]) if self.training else out
+
+
+def test_the_training_pass_serves_for_evaluation_only_where_it_is_one(task, trials):
+    x, graph, y, *_ = task
+    plain = [dataclasses.replace(t, dropout=None) for t in trials[:2]]
+    protocol = Protocol(max_epochs=20)
+    together = fit(Shifted(), x, graph, y, plain, protocol=protocol)
+    for ours, theirs in zip(together, fit(Shifted(), x, graph, y, plain, stack=False,
+                                          protocol=protocol)):  # fmt: skip
+        assert ours.stacked and ours.best_epoch == theirs.best_epoch
+        assert ours.val_loss == pytest.approx(theirs.val_loss, rel=1e-5)
+        assert torch.equal(ours.model(x, graph).argmax(1), ours.prediction)
+
+
+@pytest.mark.parametrize("rows", [1, 10, 59])
+@pytest.mark.parametrize("stack", [True, False, None])
+def test_logits_of_other_nodes_are_refused(task, trials, rows, stack):
+    x, graph, y, *_ = task
+    plain = [dataclasses.replace(t, dropout=None) for t in trials[:2]]
+    with pytest.raises(UsageError, match=rf"logits of shape \[{rows}, 2\]: .* 60 labels"):
+        fit(Shifted(rows), x, graph, y, plain, stack=stack)
+    more = torch.cat([x, x])
+    model = Shifted(120)
+    with pytest.raises(UsageError, match=r"logits of shape \[120, 2\]"):
+        fit(model, more, graph, y, plain, stack=stack)

@@ -10,7 +10,7 @@ from torch_geometric.nn import GATConv
 
 from acm.nn import ACMConv, Dropout, build
 from acm.training import Protocol, fit
-from acm.training.stack import batch_size, stackable
+from acm.training.stack import Stack, batch_size, stackable
 
 PROTOCOL = Protocol(max_epochs=25, window=10)
 
@@ -96,6 +96,26 @@ class BiasBesideNodes(Weight):  # `[N, C] + [C]`, but `[B, N, C] + [B, C]`
         return x @ self.weight + self.bias
 
 
+class MixesInTraining(Weight):  # and no eye that looks at evaluation alone would see it
+    def forward(self, x, graph):
+        h = x @ self.weight
+        return h - h.mean(0) if self.training else h
+
+
+class Twice(Weight):
+    """One dropout in two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = Dropout(0.5)
+        self.seen = []
+
+    def forward(self, x, graph):
+        first, second = self.dropout(x), self.dropout(x)
+        self.seen.append((first, second))
+        return first @ self.weight + graph @ (second @ self.weight)
+
+
 class Sound(Weight):
     """Counts dimensions from the end, and drops by the trainer's draws."""
 
@@ -161,7 +181,7 @@ def test_a_pyg_model_rides_along_one_at_a_time(task, edges, plain):
     "model",
     [
         Attention, SoftmaxOfDimOne, MeanOfNodes, MeanOfAll, Normalised, OwnDraws, OwnDrawsModule,
-        BiasBesideNodes,
+        BiasBesideNodes, MixesInTraining,
     ],
 )  # fmt: skip
 def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
@@ -195,6 +215,64 @@ def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain
             assert ours.epochs == theirs.epochs
             assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-4)
     assert stackable(build("ACM-GCN", 12, 2), words[0], graph, trials[0])
+
+
+def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
+    x, _, y, *_ = task
+    fresh, used = Normalised(), Normalised().train()
+    used.reset_parameters()
+    for _ in range(5):
+        used(x, edges)
+    before, after = (fit(m, x, edges, y, plain[:1], protocol=PROTOCOL) for m in (fresh, used))
+    assert equal(before[0], after[0])
+    assert used.norm.num_batches_tracked == 5
+
+
+@pytest.mark.parametrize("stack", [True, False])
+def test_a_dropout_in_two_places_draws_twice(task, trials, stack):
+    x, graph, y, *_ = task
+    model = Twice()
+    fits = fit(model, x, graph, y, trials[:3], protocol=PROTOCOL, stack=stack)
+    assert all(f.stacked == stack for f in fits)
+    for trial, fitted in zip(trials, fits):
+        (alone,) = fit(Twice(), x, graph, y, [trial], protocol=PROTOCOL, stack=stack)
+        assert equal(alone, fitted)
+    watched = Stack(model, [trials[0]], stack)
+    watched(x, graph, 3, True)
+    first, second = watched.module.seen[-1]
+    dropped = (first == 0).double().mean(), (second == 0).double().mean()
+    assert dropped == pytest.approx((0.5, 0.5), abs=0.1)
+    assert 0.3 < ((first == 0) == (second == 0)).double().mean() < 0.7
+
+
+@pytest.mark.parametrize("stack", [True, False])
+def test_frozen_and_unused_weights_stay_as_they_were_drawn(task, trials, stack):
+    x, graph, y, *_ = task
+
+    class Partly(Sound):
+        def __init__(self):
+            super().__init__()
+            self.fixed = nn.Parameter(torch.empty(8, 2), requires_grad=False)
+            self.unused = nn.Parameter(torch.empty(3))
+
+        def reset_parameters(self):
+            super().reset_parameters()
+            nn.init.normal_(self.fixed)
+            nn.init.normal_(self.unused)
+
+        def forward(self, x, graph):
+            return super().forward(x, graph) + x @ self.fixed
+
+    strong = [dataclasses.replace(t, weight_decay=0.5) for t in trials[:2]]
+    fits = fit(Partly(), x, graph, y, strong, protocol=PROTOCOL, stack=stack)
+    for setting, fitted in zip(strong, fits):
+        drawn = Partly()
+        torch.manual_seed(setting.seed)
+        drawn.reset_parameters()
+        after = dict(fitted.model.named_parameters())
+        assert torch.equal(after["fixed"], drawn.fixed) and not after["fixed"].requires_grad
+        assert torch.equal(after["unused"], drawn.unused)
+        assert not torch.equal(after["weight"], drawn.weight)
 
 
 @pytest.mark.parametrize("stack", [True, False])

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, adjacency, low_pass, operand
+from acm.nn.product import product
 
 
 class Baseline(nn.Module):
@@ -108,7 +109,7 @@ class Linear(nn.Module):
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor:
         """`X W`, `[N, out_channels]`."""
-        return x @ self.weight
+        return product(x, self.weight)
 
 
 def glorot(weight: Tensor, rows: int, columns: int) -> None:

@@ -10,6 +10,7 @@ from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.attention import attend, edge_softmax, pair_sum
 from acm.nn.baselines.base import Baseline, glorot
 from acm.nn.dropout import Dropout
+from acm.nn.product import product
 
 
 class GATConv(nn.Module):
@@ -61,8 +62,8 @@ class GATConv(nn.Module):
         Returns:
             `[N, heads · out_channels]`, or `[N, out_channels]` for the mean.
         """
-        h = (x @ self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)  # [heads, N, F]
-        target, source = (h @ self.attention).unbind(-1)
+        h = product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)  # [heads, N, F]
+        target, source = product(h, self.attention).unbind(-1)
         score = functional.leaky_relu(pair_sum(pattern, target, source), 0.2)
         h = attend(pattern, self.dropout(edge_softmax(pattern, score)), h)
         return h.mean(-3) if self.mean else h.transpose(-2, -3).flatten(-2)

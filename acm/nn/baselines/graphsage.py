@@ -9,6 +9,7 @@ from torch.nn import functional
 from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.base import Baseline, glorot
 from acm.nn.dropout import Dropout
+from acm.nn.product import product
 
 
 class SAGEConv(nn.Module):
@@ -34,7 +35,7 @@ class SAGEConv(nn.Module):
     def forward(self, x: Tensor | SparseMatrix, mean: SparseMatrix) -> Tensor:
         """Features `[N, out_channels]`; `mean` is :math:`D^{-1} A`."""
         own, others = self.weight.unbind(-3)
-        return x @ own + mean @ (x @ others)
+        return product(x, own) + mean @ product(x, others)
 
 
 class GraphSAGE(Baseline):

@@ -1,0 +1,152 @@
+"""A graph ready to be trained on, and the training of trials on it."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from acm.data import fixed_split, load, random_split, row_normalize
+from acm.data.splits import Split
+from acm.errors import UsageError
+from acm.experiments.options import arguments
+from acm.experiments.trial import Trial, uses_random_splits
+from acm.filters import SparseMatrix, low_pass, operand
+from acm.nn import build
+from acm.training import Fit, Setting, fit, protocol_for
+from acm.training.stack import own_generator
+
+
+@dataclass(frozen=True)
+class Task:
+    """A graph, ready to be trained on.
+
+    Attributes:
+        name: The data set.
+        x: Row-normalised features, `[N, F]`, sparse where they are.
+        edge_index: The undirected graph with its raw loops, `[2, E]` (FIDELITY 1), on the CPU.
+        y: Classes, `[N]`.
+        num_classes: `C`.
+    """
+
+    name: str
+    x: Tensor | SparseMatrix
+    edge_index: Tensor
+    y: Tensor
+    num_classes: int
+    _graphs: dict = field(default_factory=dict, repr=False, compare=False)
+
+    @functools.cached_property
+    def low_pass(self) -> SparseMatrix:
+        """The filter `Â_rw`, with which most models propagate."""
+        return low_pass(self.edge_index, self.x.shape[0]).to(self.y.device)
+
+    def graph(self, model: nn.Module, options: str = ""):
+        """What a model propagates with: what its `operator` makes of the edges, or `Â_rw`.
+
+        Args:
+            model: It may have an `operator(edge_index, num_nodes)`.
+            options: The model's own hyperparameters, on which that may depend.
+        """
+        make = getattr(type(model), "operator", None)
+        if make is None:
+            return self.low_pass
+        with _FINDING:  # some of it takes minutes: others wait, and share it
+            if (make, options) not in self._graphs:
+                found = model.operator(self.edge_index, self.x.shape[0])
+                while len(self._graphs) > 3:
+                    self._graphs.pop(next(iter(self._graphs)))
+                self._graphs[make, options] = _moved(found, self.y.device)
+            return self._graphs[make, options]
+
+    def split(self, trial: Trial) -> Split:
+        """The masks of a trial's split."""
+        if uses_random_splits(trial.dataset, trial.protocol):
+            masks = random_split(self.y.cpu(), trial.split)
+        else:
+            masks = fixed_split(trial.dataset, trial.split)
+        return Split(*(mask.to(self.y.device) for mask in masks))
+
+
+_FINDING = threading.Lock()
+
+
+def _moved(graph, device: torch.device):
+    """A matrix, or a tuple of them, on a device."""
+    if isinstance(graph, tuple):
+        return tuple(_moved(part, device) for part in graph)
+    return graph.to(device)
+
+
+@functools.lru_cache(maxsize=2)
+def prepare(dataset: str, device: str = "cpu") -> Task:
+    """Load a graph and normalise its features, on a device.
+
+    Raises:
+        UsageError: If the data cannot be had, or there is no such device.
+    """
+    place = _device(device)
+    data = load(dataset)
+    x = operand(row_normalize(data.x))
+    return Task(dataset, x.to(place), data.edge_index, data.y.to(place), data.num_classes)
+
+
+def fit_trials(
+    trials: Sequence[Trial], device: str = "cpu", **options
+) -> tuple[Task, list[Split], list[Fit]]:
+    """Train trials that differ in split, seed, learning rate, weight decay and dropout only.
+
+    Args:
+        trials: What to train.
+        device: Where.
+        options: Of `acm.training.fit`; by default the protocol is that of the data set.
+    """
+    task, model, graph = ready(trials[0], device)
+    splits = [task.split(trial) for trial in trials]
+    settings = [setting(trial, split) for trial, split in zip(trials, splits)]
+    # No label that is in nobody's training or validation set is handed on.
+    known = functools.reduce(torch.logical_or, (s.train | s.val for s in splits))
+    y = torch.where(known, task.y, -1)
+    options = {"protocol": protocol_for(trials[0].dataset)} | options
+    return task, splits, fit(model, task.x, graph, y, settings, **options)
+
+
+def ready(trial: Trial, device: str) -> tuple[Task, nn.Module, object]:
+    """The task of a trial, its model, and what that propagates with, on a device."""
+    task = prepare(trial.dataset, device)
+    with own_generator(task.y.device):
+        model = build(
+            trial.model,
+            task.x.shape[1],
+            task.num_classes,
+            trial.hidden,
+            trial.dropout,
+            trial.channels.split("+") if trial.channels else None,
+            trial.mix,
+            task.x.shape[0],
+            **arguments(trial.model, trial.options),
+        )
+    return task, model.to(task.y.device), task.graph(model, trial.options)
+
+
+def setting(trial: Trial, split: Split) -> Setting:
+    """What the trainer is asked for a trial, with the masks of its split."""
+    return Setting(
+        split.train, split.val, trial.lr, trial.weight_decay, trial.entropy, trial.dropout
+    )
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()  # `meta` has no numbers
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise UsageError(
+            f"device {name!r} is not at hand here: 'cpu' always is"
+            f"{', cuda too' if torch.cuda.is_available() else ''}"
+        ) from error
+    return device

@@ -1,0 +1,68 @@
+"""The product with stacked weights: right, with gradients, and the same to the bit in any batch."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acm.errors import UsageError
+from acm.filters import SparseMatrix
+from acm.nn import product
+
+SIZES = st.one_of(st.integers(1, 40), st.sampled_from([64, 96, 183, 400]))
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@given(rows=SIZES, inner=SIZES, columns=SIZES, seed=st.integers(0, 99), shared=st.booleans())
+def test_a_trial_gets_the_same_bits_beside_any_others(kind, rows, inner, columns, seed, shared):
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator, dtype=kind)
+
+    x = draw(rows, inner) if shared else draw(5, rows, inner)
+    w, g = draw(5, inner, columns), draw(5, rows, columns)
+
+    def both(which):
+        """Product and gradients, for some of the trials."""
+        a = (x if shared else x[which]).clone().requires_grad_()
+        b = w[which].clone().requires_grad_()
+        out = product(a, b)
+        return out, *torch.autograd.grad(out, (a, b), g[which])
+
+    together = both(slice(None))
+    expected = x @ w, (g @ w.mT).sum(0) if shared else g @ w.mT, x.mT @ g
+    for ours, theirs in zip(together, expected):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    for first, last in ((0, 1), (1, 2), (3, 5)):
+        out, grad_x, grad_w = both(slice(first, last))
+        assert torch.equal(out, together[0][first:last])
+        assert torch.equal(grad_w, together[2][first:last])
+        if not shared:
+            assert torch.equal(grad_x, together[1][first:last])
+
+
+def test_one_set_of_weights_and_sparse_features_are_plain_products():
+    x, w = torch.randn(6, 5), torch.randn(5, 3)
+    assert torch.equal(product(x, w), x @ w)
+    sparse = SparseMatrix.from_torch(x)
+    torch.testing.assert_close(product(sparse, w), x @ w)
+    torch.testing.assert_close(product(sparse, w.expand(2, 5, 3)), (x @ w).expand(2, 6, 3))
+
+
+def test_columns_of_a_wider_tensor_and_a_view_off_its_line_will_do():
+    wide, w = torch.randn(3, 16, 40), torch.randn(3, 16, 16)
+    for x in (wide[..., 7:23], wide[:, 1:, 3:19], wide.mT[:, 1:17, :], wide[1:, :, 1:17]):
+        torch.testing.assert_close(product(x, w[: len(x)]), x @ w[: len(x)])
+
+
+UNLIKE = [((5, 3), (2, 10, 4)), ((3, 5, 4), (1, 4, 2)), ((2, 5, 4), (4, 4, 2)), ((4,), (2, 4, 2))]
+
+
+@pytest.mark.parametrize("x, w", UNLIKE)
+def test_shapes_that_do_not_meet_are_refused(x, w):
+    with pytest.raises(UsageError, match="do not meet") as error:
+        product(torch.randn(*x), torch.randn(*w))
+    assert "\n" not in str(error.value)
+    with pytest.raises(UsageError, match="float64"):
+        product(torch.randn(5, 4).double(), torch.randn(2, 4, 2))
