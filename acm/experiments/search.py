@@ -17,10 +17,11 @@ from acm import paper
 from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
 from acm.experiments.places import Place
+from acm.experiments.recipes import HYPERPARAMETERS, SYNTHETIC, WIDTH
 from acm.experiments.record import Validation
 from acm.experiments.run import validate
 from acm.experiments.store import Store
-from acm.experiments.trial import HYPERPARAMETERS, SYNTHETIC, WIDTH, Trial, cell
+from acm.experiments.trial import Trial, cell
 from acm.nn import model_name
 
 STRATEGIES = ("grid", "halving")

@@ -2,6 +2,7 @@
 
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout
+from acm.nn.each import each
 from acm.nn.gcnii import GCNII
 from acm.nn.models import ARCHITECTURES, Architecture, Network
 from acm.nn.product import product
@@ -22,6 +23,7 @@ __all__ = [
     "Entry",
     "Network",
     "build",
+    "each",
     "model_name",
     "product",
     "register",

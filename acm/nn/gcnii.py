@@ -83,7 +83,8 @@ class InitialResidual(nn.Module):
         filtered = {"low": smooth, "high": h - smooth, "identity": h}
         # Channels stand before the nodes here: each has weights of its own.
         h = (1 - self.alpha) * torch.stack([filtered[c] for c in self.channels], -3)
-        first = self.alpha * first.unsqueeze(-3).expand_as(h)
+        # Not `expand`: in what order its gradient is summed up depends on the batch.
+        first = self.alpha * torch.stack([first] * k, -3)
         if self.star:
             h = self._map(h, self.weight[..., :k, :, :]) + self._map(
                 first, self.weight[..., k:, :, :]

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from acm import kernels
 from acm.filters import SparseMatrix
+from acm.nn.each import each
+from acm.nn.product import product
 
 KINDS = {"low": 0, "high": 1, "identity": 2}
 
@@ -49,8 +51,8 @@ def weigh(h: Tensor, w_tilde: Tensor, w_mix: Tensor, temperature: float) -> Tens
         w_mix: `W_Mix`, `[channels, channels]`.
         temperature: `T`.
     """
-    sigma = (h * w_tilde.unsqueeze(-3)).sum(-1).sigmoid()
-    return torch.softmax(sigma @ w_mix / temperature, dim=-1)
+    sigma = each(torch.sigmoid, (h * w_tilde.unsqueeze(-3)).sum(-1))
+    return torch.softmax(product(sigma, w_mix) / temperature, dim=-1)
 
 
 def mix(h: Tensor, alpha: Tensor) -> Tensor:

@@ -100,7 +100,7 @@ def test_permuted_nodes_give_permuted_logits(name, n, pairs, seed):
 def task():
     """A small graph with loops, sparse features, two classes and three splits."""
     generator = torch.Generator().manual_seed(0)
-    n = 24
+    n = 23
     pairs = torch.randint(0, n, (40, 2), generator=generator).tolist()
     y = torch.arange(n) % 2
     x = torch.rand(n, 12, generator=generator)
@@ -119,8 +119,9 @@ def task():
 @pytest.mark.parametrize("name", EVERY)
 def test_stacked_and_single_training_agree(name, task):
     x, edge_index, y, trials = task
-    model = make(name, 12, 2, len(y))
-    graph = model.operator(edge_index, len(y))
+    # In float64: Adam makes a full step of a gradient that rounding alone keeps from being zero.
+    x, model = x.double(), make(name, 12, 2, len(y)).double()
+    graph = as_weights(model.operator(edge_index, len(y)), model)
     for features in (x, SparseMatrix.from_torch(x)):
         assert stackable(model, features, graph, trials[0])
         protocol = Protocol(max_epochs=6)
@@ -128,8 +129,31 @@ def test_stacked_and_single_training_agree(name, task):
         apart = fit(model, features, graph, y, trials, protocol=protocol, stack=False)
         for ours, theirs in zip(together, apart):
             assert ours.stacked and not theirs.stacked
-            assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-3)
+            assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-7)
             assert ours.history.val_loss[-1] != ours.history.val_loss[0]  # it learns something
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_trial_gives_the_same_bits_in_any_batch(name, task):
+    x, edge_index, y, trials = task
+    model = make(name, 12, 2, len(y))
+    graph, protocol = model.operator(edge_index, len(y)), Protocol(max_epochs=6)
+    for features in (x, SparseMatrix.from_torch(x)):
+        together, apart = (
+            fit(model, features, graph, y, trials, protocol=protocol, batch=batch)
+            for batch in (3, 1)
+        )
+        for ours, theirs in zip(together, apart):
+            assert ours.stacked and theirs.stacked
+            assert ours.history.val_loss == theirs.history.val_loss
+            assert torch.equal(ours.prediction, theirs.prediction)
+
+
+def as_weights(graph, model):
+    """A model's operator, in the type of its weights."""
+    if isinstance(graph, tuple):
+        return tuple(as_weights(part, model) for part in graph)
+    return graph.to(next(model.parameters()))
 
 
 @pytest.mark.parametrize("name", EVERY)

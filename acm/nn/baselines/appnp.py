@@ -62,5 +62,5 @@ class APPNP(Baseline):
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         z = h = self.mlp(x)
         for dropout in self.edge_dropouts:
-            z = torch.lerp(dropout(graph) @ z, h, self.alpha)
+            z = (1 - self.alpha) * (dropout(graph) @ z) + self.alpha * h
         return z

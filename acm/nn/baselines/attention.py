@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from acm.filters import SparseMatrix
+from acm.nn.each import each
 
 
 def pair_sum(pattern: SparseMatrix, target: Tensor, source: Tensor) -> Tensor:
@@ -77,7 +78,7 @@ class _Softmax(torch.autograd.Function):
         flat, row = score.reshape(-1, score.shape[-1]), pattern.row
         most = flat.new_full((len(flat), pattern.shape[0]), -torch.inf)
         most = most.scatter_reduce(-1, row.expand_as(flat), flat, "amax")
-        alpha = (flat - most.index_select(-1, row)).exp_()
+        alpha = each(torch.exp, flat - most.index_select(-1, row), 1)
         alpha /= _row_sums(pattern.with_value(alpha)).index_select(-1, row)
         ctx.pattern = pattern
         ctx.save_for_backward(alpha)

@@ -9,6 +9,7 @@ from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.attention import attend, pair_sum
 from acm.nn.baselines.base import Baseline, Linear, fraction, glorot, proper_edges
 from acm.nn.dropout import Dropout
+from acm.nn.each import each
 from acm.nn.product import product
 
 
@@ -40,7 +41,7 @@ class FAConv(nn.Module):
 
     def forward(self, h: Tensor, start: Tensor, graph: SparseMatrix) -> Tensor:
         """One step from `h`, `[N, F]`; `start` is `h⁰`."""
-        alpha = pair_sum(graph, *product(h, self.gate).unbind(-1)).tanh()
+        alpha = each(torch.tanh, pair_sum(graph, *product(h, self.gate).unbind(-1)), 1)
         alpha = self.dropout(graph.with_value(alpha)).value
         return attend(graph, alpha * graph.value, h) + self.epsilon * start
 

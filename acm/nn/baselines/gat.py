@@ -10,6 +10,7 @@ from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.attention import attend, edge_softmax, pair_sum
 from acm.nn.baselines.base import Baseline, glorot
 from acm.nn.dropout import Dropout
+from acm.nn.each import each
 from acm.nn.product import product
 
 
@@ -62,7 +63,9 @@ class GATConv(nn.Module):
         Returns:
             `[N, heads · out_channels]`, or `[N, out_channels]` for the mean.
         """
-        h = product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)  # [heads, N, F]
+        h = (
+            product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+        )  # [heads, N, F]
         target, source = product(h, self.attention).unbind(-1)
         score = functional.leaky_relu(pair_sum(pattern, target, source), 0.2)
         h = attend(pattern, self.dropout(edge_softmax(pattern, score)), h)
@@ -115,5 +118,5 @@ class GAT(Baseline):
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         for depth, (dropout, conv) in enumerate(zip(self.dropouts, self.convs)):
-            x = conv(dropout(functional.elu(x) if depth else x), graph)
+            x = conv(dropout(each(functional.elu, x) if depth else x), graph)
         return x

@@ -11,6 +11,7 @@ from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.base import Baseline, Linear
 from acm.nn.baselines.gat import GATConv
 from acm.nn.dropout import Dropout
+from acm.nn.each import each
 
 
 def jump(layers: list[Tensor], jk: str) -> Tensor:
@@ -24,7 +25,7 @@ class _JK(Baseline):
     def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, **sizes):
         super().__init__(in_channels, out_channels, hidden, layers=layers, **sizes)
         if jk not in ("max", "cat"):
-            raise UsageError(f"unknown jumping knowledge {jk!r}: 'max' and 'cat' are known")
+            raise UsageError(f"jk is {jk!r}: 'max' or 'cat' is needed")
         self.jk = jk
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers))
         self.output = Linear(width * layers if jk == "cat" else width, out_channels)
@@ -119,6 +120,6 @@ class GATJK(_JK):
         layers = []
         for depth, conv in enumerate(self.convs):
             x = self.dropouts[depth - 1](x) if depth else x
-            x = functional.elu(conv(x, graph))
+            x = each(functional.elu, conv(x, graph))
             layers.append(x)
         return self.output(self.dropouts[-1](jump(layers, self.jk)))
