@@ -11,6 +11,7 @@ from pathlib import Path
 import cell
 import gpu
 import pytest
+import rows
 import scale
 
 from acm import experiments, paper
@@ -124,3 +125,27 @@ def test_the_gpu_run_in_small_without_numba_pooch_or_raw_files(tmp_path, monkeyp
     assert all(isinstance(r, Record) for r in records)
     (on_cpu,) = Store(tmp_path / "out" / "cpu.csv").records()
     assert on_cpu.outcome == records[0].outcome
+
+
+@pytest.mark.data
+def test_the_rows_are_those_of_table_3_and_only_missing_records_are_run(tmp_path, capsys):
+    wanted = rows.cells()
+    assert len(wanted) == len(set(wanted)) == 28 * 6 + 6 * 4
+    printed = {row["model"] for row in paper.table("sota").records}
+    assert {model for _, model in wanted} <= {
+        name.rstrip("*†") or name for name in printed
+    } | printed
+    args = argparse.Namespace(
+        store=tmp_path / "s.csv", graphs=["cornell"], models=["SGC-1", "MLP-2"], splits=1
+    )
+    rows.run(args)
+    first = capsys.readouterr().out
+    assert first.count("over 1 random split") == 2 and len(Store(args.store).records()) == 2
+    rows.run(args)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_memory_of_a_model_is_measured_in_a_process_of_its_own():
+    gigabytes, ms = rows._apart("synthetic", "GCN").split(" | ")
+    assert 0.1 < float(gigabytes) < 8 and float(ms) >= 0
+    assert rows._apart("synthetic", "nonsense").startswith("failed: ")

@@ -1,0 +1,117 @@
+"""The first rows of Table 3, by this engine: every model on six graphs, six models on all ten.
+
+    python benchmarks/rows.py --store results/sota.csv     run what is missing, with the recipes
+    python benchmarks/rows.py --memory                     peak memory of every model's training
+
+Records are stored as they come, so that an interrupted run goes on where it was. The memory is
+that of one split for a few epochs, each model in a process of its own, on the largest graphs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from cell import few_epochs, held
+
+GRAPHS = ("texas", "wisconsin", "cornell", "cora", "citeseer", "chameleon")
+#: These are trained on the large graphs as well.
+EVERYWHERE = ("MLP-2", "SGC-1", "GCN", "ACM-SGC-1", "ACM-GCN", "ACMII-GCN")
+LARGE = ("film", "squirrel", "pubmed", "deezer-europe")
+HEAVIEST = ("pubmed", "deezer-europe")
+
+
+def cells(
+    graphs: Sequence[str] | None = None, models: Sequence[str] | None = None
+) -> list[tuple[str, str]]:
+    """Graph and model of every cell that is run, in that order.
+
+    Args:
+        graphs, models: These only; by default all.
+    """
+    from acm.nn import MODELS
+
+    rows = [name for name, entry in MODELS.items() if 3 in entry.tables]
+    wanted = [(graph, model) for graph in GRAPHS for model in rows]
+    wanted += [(graph, model) for graph in LARGE for model in EVERYWHERE]
+    return [
+        (graph, model)
+        for graph, model in wanted
+        if graph in (graphs or (*GRAPHS, *LARGE)) and model in (models or rows)
+    ]
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the cells that the store does not have."""
+    from acm.errors import UsageError
+    from acm.experiments import Store, cell
+    from acm.experiments import run as run_trials
+    from acm.report import compare
+
+    store = Store(args.store)
+    for graph, model in cells(args.graphs, args.models):
+        trials, start = cell(graph, model, splits=args.splits), time.perf_counter()
+        missing = len(trials) - len(store.find(trials))
+        try:
+            records = run_trials(trials, store, progress=False)
+        except UsageError as error:  # a loss that stops being a number: the others go on
+            print(f"{graph}, {model}: {error}", flush=True)
+            continue
+        if missing:
+            seconds = time.perf_counter() - start
+            print(f"{compare(records).sentence()} [{seconds:.1f} s]", flush=True)
+
+
+def memory(args: argparse.Namespace) -> None:
+    """Measure every model on the heaviest graphs, and print a table."""
+    from acm.nn import MODELS
+
+    graphs = args.graphs or HEAVIEST
+    print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")
+    print("|---|" + "---:|" * 2 * len(graphs))
+    for model in args.models or [name for name, entry in MODELS.items() if 3 in entry.tables]:
+        found = [_apart(graph, model) for graph in graphs]
+        print(f"| {model} | " + " | ".join(found) + " |", flush=True)
+
+
+def _apart(graph: str, model: str) -> str:
+    command = [sys.executable, __file__, "--one", graph, model]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout.strip() or f"failed: {(done.stderr.splitlines() or ['?'])[-1]} | "
+
+
+def one(graph: str, model: str) -> None:
+    """The peak memory of this process in GB while a model trains, and milliseconds an epoch."""
+    from acm.experiments import cell
+    from acm.experiments.batch import on_threads
+    from acm.experiments.places import cores
+
+    with on_threads(cores()):
+        ms, _ = few_epochs(cell(graph, model, splits=1), 4)
+    print(f"{held(peak=True) / 1000:.2f} | {ms:.0f}")
+
+
+def main() -> None:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--store", metavar="FILE", help="CSV file that keeps the records")
+    what.add_argument("--memory", action="store_true", help="measure memory instead")
+    what.add_argument("--one", nargs=2, metavar=("GRAPH", "MODEL"), help=argparse.SUPPRESS)
+    parser.add_argument("--graphs", nargs="+", metavar="NAME", help="these only")
+    parser.add_argument("--models", nargs="+", metavar="NAME", help="these only")
+    parser.add_argument("--splits", type=int, metavar="N", help="default: as the paper, 10 or 5")
+    args = parser.parse_args()
+    if args.one:
+        one(*args.one)
+    elif args.memory:
+        memory(args)
+    else:
+        run(args)
+
+
+if __name__ == "__main__":
+    main()
