@@ -173,8 +173,12 @@ class ACMConv(nn.Module):
             return edge_index
         low = self._filter
         if low is None:
+            if edge_weight is None and edge_index.layout == torch.strided and edge_index.dim() == 2:
+                # A layer in float64 is to have a filter that was normalised in float64.
+                exact = torch.promote_types(self.weight.dtype, torch.float32)
+                edge_weight = torch.ones(edge_index.shape[1], dtype=exact, device=edge_index.device)
             low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
-        weight = next(self.parameters())
+        weight = self.weight
         if (low.value.dtype, low.value.device) != (weight.dtype, weight.device):
             low = low.to(weight)
         if self.cached:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 from torch import nn
 
+from acm.data.names import check_whole
 from acm.errors import UsageError
 
 
-def whole(name: str, value: int) -> int:
-    """The value, if it is a whole number from 1 up."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} is {value}: a whole number from 1 up is needed")
-    return value
+def sizes(**values: int) -> None:
+    """Raise `UsageError` unless every value is a whole number from 1 up."""
+    for name, value in values.items():
+        check_whole(name, value, 1)
 
 
 def fraction(name: str, value: float) -> float:
     """The value, if it is a number from 0 to 1."""
-    if not 0 <= value <= 1:
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0 <= value <= 1):
         raise UsageError(f"{name} is {value}: a number from 0 to 1 is needed")
-    return value
+    return float(value)
 
 
 def uniform(parameter: nn.Parameter, fan: int) -> None:

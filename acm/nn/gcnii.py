@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, low_pass, operand
 from acm.nn.acm_conv import CHANNELS
-from acm.nn.checks import fraction, uniform, whole
+from acm.nn.checks import fraction, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
 from acm.nn.product import product
@@ -146,9 +146,7 @@ class GCNII(nn.Module):
         mix: bool = False,
     ):
         super().__init__()
-        sizes = dict(in_channels=in_channels, out_channels=out_channels, hidden=hidden)
-        for name, size in (sizes | {"layers": layers}).items():
-            whole(name, size)
+        sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, layers=layers)
         fraction("alpha", alpha)
         # From there on the identity would count negatively.
         if not 0 <= lambda_ <= math.e - 1:

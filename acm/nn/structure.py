@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acm.filters import SparseMatrix, adjacency, low_pass, operand
-from acm.nn.checks import uniform, whole
+from acm.nn.checks import sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import extract, mix, weigh
 from acm.nn.product import product
@@ -103,9 +103,9 @@ class ACMPlus(nn.Module):
         residual: bool = False,
     ):
         super().__init__()
-        sizes = dict(in_channels=in_channels, out_channels=out_channels, hidden=hidden)
-        for name, size in (sizes | {"num_nodes": num_nodes}).items():
-            whole(name, size)
+        sizes(
+            in_channels=in_channels, out_channels=out_channels, hidden=hidden, num_nodes=num_nodes
+        )
         self.residual = nn.Parameter(torch.empty(in_channels, hidden)) if residual else None
         self.first = StructureConv(in_channels, hidden, num_nodes)
         self.second = StructureConv(hidden, out_channels, num_nodes)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from numbers import Integral
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from acm.data.names import check_whole
 from acm.errors import UsageError
 from acm.training.adam import Adam
 from acm.training.loss import cross_entropy
@@ -63,7 +63,7 @@ def fit(
     x,
     graph,
     y: Tensor,
-    trials: Sequence[Setting],
+    trials: Iterable[Setting] | Setting,
     *,
     protocol: Protocol = RELEASED,
     batch: int | None = None,
@@ -87,7 +87,7 @@ def fit(
         x: Node features as the model takes them.
         graph: `edge_index`, or the filter, as the model takes it.
         y: Classes, `[N]`. Read at the nodes of a trial's training and validation sets only.
-        trials: What to train: masks, seed and hyperparameters, each trial its own.
+        trials: What to train: masks, seed and hyperparameters, each trial its own; or a single one.
         protocol: Optimiser, length and selection.
         batch: How many trials to stack at most; by default as many as is fastest and fits.
         stack: Whether to stack weights at all; by default if the model allows it. One that does
@@ -103,13 +103,14 @@ def fit(
         UsageError: If a setting, a mask or `batch` is out of range, if the model cannot draw
             weights or has none to train, or if a loss stops being a number.
     """
+    trials = [trials] if isinstance(trials, Setting) else list(trials)
     if not trials:
         return []
     check_model(model)
     for trial in trials:
         check(trial, y, model)
-    if batch is not None and not (isinstance(batch, Integral) and batch >= 1):
-        raise UsageError(f"batch is {batch!r}: a whole number from 1 is needed")
+    if batch is not None:
+        check_whole("batch", batch, 1)
     if stack is None:
         stack = stackable(model, x, graph, trials[0])
     if not stack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor, nn
@@ -57,6 +57,13 @@ def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
         UsageError: If labels are no whole numbers; if a mask is empty, has another shape, or meets
             the other; if a label there is no class; or if a number is out of range.
     """
+    for name, tensor in (
+        ("y", y),
+        ("the train mask", setting.train),
+        ("the val mask", setting.val),
+    ):
+        if not isinstance(tensor, Tensor):
+            raise UsageError(f"{name} is a {type(tensor).__name__}: a tensor is needed")
     if y.dim() != 1 or y.is_floating_point() or y.is_complex():
         raise UsageError(
             f"y has shape {list(y.shape)} and type {y.dtype}: whole numbers of shape [N] are needed"
@@ -74,6 +81,10 @@ def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
         raise UsageError(
             "a node in the train or val mask has a negative label: classes are 0 … C−1"
         )
+    for name in ("lr", "weight_decay", "dropout"):
+        value = getattr(setting, name)
+        if isinstance(value, bool) or not isinstance(value, Real | None):
+            raise UsageError(f"{name} is {value!r}: a number is needed")
     if not 0 < setting.lr < math.inf or not 0 <= setting.weight_decay < math.inf:
         raise UsageError(
             f"lr is {setting.lr} and weight_decay {setting.weight_decay}:"

@@ -188,3 +188,15 @@ def test_bad_inputs_are_said_in_one_line(graph):
         conv(x, low_pass(edge_index, 7, weight), weight)
     with pytest.raises(UsageError, match="0 … 4"):
         conv(x[:5], edge_index, weight)
+
+
+@pytest.mark.parametrize("norm", ["rw", "sym"])
+def test_a_layer_in_float64_filters_in_float64_whatever_form_its_edges_have(graph, norm):
+    x, edge_index, _ = graph
+    conv = ACMConv(4, 3, norm=norm).double()
+    ones = torch.ones(edge_index.shape[1], dtype=torch.float64)
+    out = conv(x, edge_index)
+    torch.testing.assert_close(out, conv(x, edge_index, ones), rtol=0, atol=0)
+    if norm == "rw":
+        theirs, _ = evaluate(conv, x.numpy(), edge_index, ones)
+        np.testing.assert_allclose(out.detach(), theirs, atol=1e-14)

@@ -151,8 +151,8 @@ def test_initial_weights_fill_their_ranges():
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (dict(layers=0), "layers is 0"),
-        (dict(layers=1.5), "layers is 1.5"),
+        (dict(layers=0), "layers=0"),
+        (dict(layers=1.5), "layers=1.5"),
         (dict(alpha=1.2), "alpha is 1.2"),
         (dict(lambda_=-0.1), "lambda is -0.1"),
         (dict(lambda_=2), "lambda is 2"),

@@ -259,6 +259,28 @@ def test_no_trials_are_no_fits(task):
     assert fit(build("GCN", 8, 2), x, graph, y, []) == []
 
 
+def test_trials_may_be_a_single_one_or_any_iterable(task, trials):
+    x, graph, y, *_ = task
+    model, short = build("GCN", 8, 2), Protocol(max_epochs=3)
+    (one,) = fit(model, x, graph, y, trials[0], protocol=short)
+    several = fit(model, x, graph, y, (t for t in trials[:3]), protocol=short)
+    assert len(several) == 3 and several[0].history == one.history
+
+
+def test_a_protocol_that_cannot_be_is_refused_in_one_line():
+    for change, said in (
+        (dict(optimizer="sgd"), "unknown optimiser 'sgd'.*: the optimisers are adam, adamw"),
+        (dict(select="los"), r"unknown selection 'los' \(did you mean loss\?\)"),
+        (dict(max_epochs=0), "max_epochs=0: a whole number from 1 up"),
+        (dict(max_epochs=2.5), "max_epochs=2.5: a whole number"),
+        (dict(window=0), "window=0: a whole number from 1 up"),
+        (dict(window=True), "window=True: a whole number"),
+    ):
+        with pytest.raises(UsageError, match=said) as error:
+            Protocol(**change)
+        assert "\n" not in str(error.value)
+
+
 def test_bad_input_is_said_in_one_line(task):
     x, graph, y, train, val = task
     model = build("GCN", 8, 2)
@@ -276,6 +298,10 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(seed=2**64), "a whole number from 0 to 2"),
         (dict(seed=1.5), "seed is 1.5"),
         (dict(seed=True), "seed is True"),
+        (dict(lr="0.1"), "lr is '0.1': a number is needed"),
+        (dict(weight_decay=True), "weight_decay is True: a number is needed"),
+        (dict(dropout=[0.5]), r"dropout is \[0.5\]: a number is needed"),
+        (dict(val=val.numpy()), "the val mask is a ndarray: a tensor is needed"),
     ):
         with pytest.raises(UsageError, match=words) as error:
             fit(model, x, graph, y, [good, dataclasses.replace(good, **change)])
@@ -301,6 +327,7 @@ def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
     for args, said in (
         ((model, x, graph, y.double(), trials), "y has .* whole numbers of shape"),
         ((model, x, graph, y[None], trials), r"y has shape \[1, 60\]"),
+        ((model, x, graph, y.numpy(), trials), "y is a ndarray: a tensor is needed"),
         ((frozen, x, graph, y, trials), "no parameter that requires a gradient"),
         ((linear, x, graph, y, trials), r"Identity has no reset_parameters\(\)"),
         ((model.double(), x.double(), graph, y, trials), "float32 matrix on .* cannot .*float64"),
@@ -308,9 +335,9 @@ def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
         with pytest.raises(UsageError, match=said) as error:
             fit(*args)
         assert "\n" not in str(error.value)
-    for batch in (0, -1, 1.5, "2"):
+    for batch in (0, -1, 1.5, "2", True):
         for stack in (True, False, None):
-            with pytest.raises(UsageError, match="batch is .* a whole number from 1"):
+            with pytest.raises(UsageError, match="batch=.* a whole number from 1"):
                 fit(model, x, graph, y, trials, batch=batch, stack=stack)
 
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from acm.filters import SparseMatrix
-from acm.nn.baselines.base import Baseline, Linear, fraction
+from acm.nn.baselines.base import Baseline, Linear
+from acm.nn.checks import fraction
 from acm.nn.dropout import Dropout
 
 

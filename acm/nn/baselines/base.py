@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
 
 import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, adjacency, low_pass, operand
+from acm.nn.checks import sizes
 from acm.nn.product import product
 
 
@@ -23,18 +23,15 @@ class Baseline(nn.Module):
         in_channels: Features of a node, `F`.
         out_channels: Classes, `C`.
         hidden: Width of a hidden layer.
-        sizes: Further numbers of the model that have to be whole and positive.
+        more: Further numbers of the model that have to be whole and positive.
 
     Raises:
         UsageError: If a size is not a whole positive number.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, hidden: int, **sizes: int):
+    def __init__(self, in_channels: int, out_channels: int, hidden: int, **more: int):
         super().__init__()
-        sizes = dict(in_channels=in_channels, out_channels=out_channels, hidden=hidden) | sizes
-        for name, size in sizes.items():
-            if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-                raise UsageError(f"{name} is {size}: a whole positive number is needed")
+        sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, **more)
         self.in_channels, self.out_channels, self.hidden = in_channels, out_channels, hidden
 
     def operator(self, edge_index: Tensor, num_nodes: int):
@@ -116,13 +113,6 @@ def glorot(weight: Tensor, rows: int, columns: int) -> None:
     """Draw uniformly from ±√(6 / (rows + columns)), in place."""
     bound = math.sqrt(6 / (rows + columns))
     nn.init.uniform_(weight, -bound, bound)
-
-
-def fraction(name: str, value: float) -> float:
-    """The value, if it is a number from 0 to 1."""
-    if not (isinstance(value, Real) and 0 <= value <= 1):
-        raise UsageError(f"{name} is {value}: a number from 0 to 1 is needed")
-    return float(value)
 
 
 def proper_edges(edge_index: Tensor, num_nodes: int) -> Tensor:

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from acm.filters import SparseMatrix, low_pass
 from acm.nn.baselines.attention import attend, pair_sum
-from acm.nn.baselines.base import Baseline, Linear, fraction, glorot, proper_edges
+from acm.nn.baselines.base import Baseline, Linear, glorot, proper_edges
+from acm.nn.checks import fraction
 from acm.nn.dropout import Dropout
 from acm.nn.each import each
 from acm.nn.product import product

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from acm.filters import SparseMatrix
 from acm.nn.baselines.appnp import MLP
-from acm.nn.baselines.base import Baseline, fraction
+from acm.nn.baselines.base import Baseline
+from acm.nn.checks import fraction
 from acm.nn.dropout import Dropout
 
 

@@ -196,9 +196,9 @@ def test_the_number_of_weights_is_the_formulas(name):
 def test_bad_sizes_are_refused_in_one_line(name):
     kind = getattr(baselines, name)
     for wrong, line in (
-        (dict(hidden=0), "hidden is 0"),
-        (dict(hidden=2.5), "hidden is 2.5"),
-        (dict(out_channels=-1), "out_channels is -1"),
+        (dict(hidden=0), "hidden=0"),
+        (dict(hidden=2.5), "hidden=2.5"),
+        (dict(out_channels=-1), "out_channels=-1"),
         (dict(dropout=1.0), "dropout is 1"),
     ):
         with pytest.raises(UsageError, match=line) as error:
@@ -215,22 +215,22 @@ def test_bad_sizes_are_refused_in_one_line(name):
 @pytest.mark.parametrize(
     ("name", "wrong", "line"),
     [
-        ("GAT", dict(heads=0), "heads is 0"),
-        ("GAT", dict(out_heads=0), "out_heads is 0"),
-        ("GAT", dict(layers=0), "layers is 0"),
-        ("APPNP", dict(K=0), "K is 0"),
+        ("GAT", dict(heads=0), "heads=0"),
+        ("GAT", dict(out_heads=0), "out_heads=0"),
+        ("GAT", dict(layers=0), "layers=0"),
+        ("APPNP", dict(K=0), "K=0"),
         ("APPNP", dict(alpha=1.5), "alpha is 1.5"),
         ("GPRGNN", dict(alpha=-0.1), "alpha is -0.1"),
-        ("GPRGNN", dict(K=True), "K is True"),
-        ("H2GCN", dict(layers=0), "layers is 0"),
-        ("MixHop", dict(layers="2"), "layers is 2"),
+        ("GPRGNN", dict(K=True), "K=True"),
+        ("H2GCN", dict(layers=0), "layers=0"),
+        ("MixHop", dict(layers="2"), "layers=.2."),
         ("GCNJK", dict(jk="lstm"), "jk is 'lstm': 'max' or 'cat' is needed"),
         ("GATJK", dict(jk=None), "jk is None: 'max' or 'cat' is needed"),
-        ("GATJK", dict(heads=-2), "heads is -2"),
+        ("GATJK", dict(heads=-2), "heads=-2"),
         ("FAGCN", dict(epsilon="0.3"), "epsilon is 0.3"),
         ("FAGCN", dict(epsilon=float("nan")), "epsilon is nan"),
-        ("GraphSAGE", dict(layers=0), "layers is 0"),
-        ("GeomGCN", dict(layers=0), "layers is 0"),
+        ("GraphSAGE", dict(layers=0), "layers=0"),
+        ("GeomGCN", dict(layers=0), "layers=0"),
     ],
 )
 def test_bad_hyperparameters_are_refused_in_one_line(name, wrong, line):
