@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -16,6 +17,7 @@ from concurrent.futures import (
     wait,
 )
 from dataclasses import dataclass
+from multiprocessing import connection
 from typing import Any
 
 from acm.errors import UsageError, unknown
@@ -65,7 +67,8 @@ class Place:
             return ThreadPoolExecutor(self.size)
         if self.kind == "processes":
             # A forked copy of a process with threads may hang; a new one cannot.
-            return ProcessPoolExecutor(self.size, multiprocessing.get_context("spawn"))
+            spawn = multiprocessing.get_context("spawn")
+            return ProcessPoolExecutor(self.size, spawn, initializer=_end_with_the_parent)
         return _dask(self.address)
 
 
@@ -78,6 +81,20 @@ def cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
         return os.cpu_count() or 1
+
+
+def _end_with_the_parent() -> None:
+    """End this process as soon as the one that started it has ended, however that was killed.
+
+    A worker of a pool would wait for its next batch for ever.
+    """
+
+    def watch(parent: int) -> None:
+        connection.wait([parent])
+        os._exit(1)
+
+    there = multiprocessing.parent_process()
+    threading.Thread(target=watch, args=(there.sentinel,), daemon=True).start()
 
 
 def _dask(address: str) -> Executor:

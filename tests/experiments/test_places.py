@@ -208,6 +208,20 @@ def test_an_interruption_does_not_wait_for_the_batches_in_flight(tmp_path, to):
         assert process.returncode != 0
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+def test_workers_end_with_the_process_that_started_them(tmp_path, how):
+    paths = [tmp_path / "a", tmp_path / "b"]
+    process = start(tmp_path, "processes", "sleep", *paths)
+    with nothing_left(process):
+        wait_for(lambda: all(path.exists() for path in paths), process)
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(family) >= 2
+        os.kill(process.pid, how)
+        process.communicate(timeout=30)  # which waits for all that hold its stderr
+        _, alive = psutil.wait_procs(family, timeout=30)
+        assert alive == []
+
+
 @contextlib.contextmanager
 def cluster(tmp_path):
     """A Dask scheduler and two workers, each a process of its own: the address, and the workers."""
