@@ -34,6 +34,7 @@ def _loops():
 
 
 _HERE = threading.local()  # how many threads share the loops that this one calls
+_TYPES = torch.float32, torch.float64
 _SMALL = 2**15  # elements a thread; for less it is not worth waking
 
 
@@ -83,11 +84,12 @@ def compiler() -> str:
 def fit(*tensors: Tensor) -> bool:
     """Whether the loops can take these tensors: on a CPU, all float32 or all float64."""
     kind = tensors[0].dtype
-    return (
-        all(t.is_cpu and t.dtype == kind for t in tensors)
-        and kind in (torch.float32, torch.float64)
-        and _loops() is not None
-    )
+    if kind not in _TYPES or _loops() is None:
+        return False
+    for t in tensors:  # without `all`, whose generator takes as long as the rest
+        if not t.is_cpu or t.dtype != kind:
+            return False
+    return True
 
 
 def numpy(x: Tensor) -> np.ndarray:
@@ -97,10 +99,7 @@ def numpy(x: Tensor) -> np.ndarray:
 
 def _empty(like: np.ndarray, *shape: int) -> np.ndarray:
     # PyTorch's memory begins on a cache line; with NumPy's, products take a tenth longer.
-    return torch.empty(shape, dtype=_TYPES[like.dtype.char]).numpy()
-
-
-_TYPES = {"f": torch.float32, "d": torch.float64}
+    return torch.empty(shape, dtype=torch.float32 if like.itemsize == 4 else torch.float64).numpy()
 
 
 def sparse_product(
