@@ -4,7 +4,9 @@
     python benchmarks/scale.py --quick   the same series in small
 
 An epoch is a training step and an evaluation. Edges are undirected ones: each is stored twice, and
-the filter has a self-loop for each node besides. Every measurement runs in a process of its own.
+the filter has a self-loop for each node besides. Every measurement runs in a process of its own,
+all points by turns, so that whatever else the machine does hits all alike; times are medians over
+`--runs` of the fastest epoch.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 import time
 from collections.abc import Sequence
 
@@ -20,10 +23,12 @@ from cell import held, own_process
 CLASSES, HIDDEN = 5, 64
 COLUMNS = ("nodes", "edges", "features", "trials")
 
-#: What grows, from where all start, and through which values.
+#: What grows, from where all start, and through which values. There are so many edges that what
+#: they cost is a multiple of an epoch without any: a difference of two times that are almost the
+#: same would say nothing.
 SERIES = {
     "nodes": ((10**4, 10**5, 64, 1), (10**4, 10**5, 10**6)),
-    "edges": ((10**5, 0, 64, 1), (10**5, 10**6, 10**7)),
+    "edges": ((10**5, 0, 64, 1), (2 * 10**6, 5 * 10**6, 10**7)),
     "features": ((10**4, 10**5, 64, 1), (64, 256, 1024, 4096)),
     "trials": ((10**4, 10**5, 64, 1), (1, 3, 10, 30)),
     "nodes and edges": ((10**4, 10**5, 64, 1), (10**4, 10**5, 10**6)),
@@ -88,6 +93,19 @@ def run(point: Sequence[int], epochs: int) -> dict[str, float]:
     return own_process(__file__, ["--one", *map(str, (*point, epochs))], str(point))
 
 
+def by_turns(points: Sequence[tuple[int, ...]], runs: int, epochs: int) -> dict[tuple, dict]:
+    """Of each point the median time over so many runs, and the run that took most memory."""
+    seen: dict[tuple, list[dict]] = {at: [] for at in points}
+    for _ in range(runs):
+        for at, rows in seen.items():
+            rows.append(run(at, epochs))
+    return {
+        at: max(rows, key=lambda row: row["peak"])
+        | {"seconds": statistics.median(row["seconds"] for row in rows)}
+        for at, rows in seen.items()
+    }
+
+
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
     """`b` of the least-squares fit `log cost = a + b log size`."""
     points = [(math.log(s), math.log(c)) for s, c in zip(sizes, costs)]
@@ -114,6 +132,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small graphs, few series")
     parser.add_argument("--series", nargs="+", choices=SERIES, help="by default all")
+    parser.add_argument("--runs", type=int, default=3, help="of every point, by turns")
     parser.add_argument("--epochs", type=int, default=4, help="timed ones, of which the fastest")
     parser.add_argument("--memory", type=float, default=16, help="GB that no run may exceed")
     parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
@@ -122,24 +141,29 @@ def main() -> None:
     if args.one:
         print(json.dumps(measure(*args.one)))
         return
-    done: dict[tuple[int, ...], dict] = {}
-
-    def point(at: tuple[int, ...]) -> dict:
-        if at not in done:
-            done[at] = run(at, args.epochs)
-            cells = [f"{size:,}" for size in at] + [f"{1000 * done[at]['seconds']:,.1f}"]
-            cells += [f"{done[at]['peak'] - done[at]['before']:,.0f}", f"{done[at]['peak']:,.0f}"]
-            print("| " + " | ".join(cells) + " |", flush=True)
-        return done[at]
-
+    series = {
+        name: (start, {value: sizes(name, start, value) for value in values})
+        for name, (start, values) in (QUICK if args.quick else SERIES).items()
+        if not args.series or name in args.series
+    }
+    points = [at for _, values in series.values() for at in values.values()]
+    if "edges" in series:
+        points.insert(0, series["edges"][0])
+    done = by_turns(list(dict.fromkeys(points)), args.runs, args.epochs)
     print("| nodes | edges | features | trials | ms an epoch | its memory, MB | peak, MB |")
     print("|" + " ---: |" * 7)
-    lines = []
-    for name, (start, values) in (QUICK if args.quick else SERIES).items():
-        if args.series and name not in args.series:
-            continue
-        empty = point(start) if name == "edges" else None
-        lines.append(growth(name, {v: point(sizes(name, start, v)) for v in values}, empty))
+    for at, seen in done.items():
+        cells = [f"{size:,}" for size in at] + [f"{1000 * seen['seconds']:,.1f}"]
+        cells += [f"{seen['peak'] - seen['before']:,.0f}", f"{seen['peak']:,.0f}"]
+        print("| " + " | ".join(cells) + " |")
+    lines = [
+        growth(
+            name,
+            {v: done[at] for v, at in values.items()},
+            done[start] if name == "edges" else None,
+        )
+        for name, (start, values) in series.items()
+    ]
     print("\n" + "\n".join(lines))
     most = max(seen["peak"] for seen in done.values()) / 1000
     print(f"most memory: {most:.1f} GB")

@@ -114,7 +114,9 @@ class SparseMatrix:
                 f"a {self.value.dtype} matrix on {self.value.device} cannot be multiplied with a"
                 f" {x.dtype} tensor on {x.device}: `matrix.to(x)` has the same of both"
             )
-        return _Product.apply(self.value, x, self)
+        if torch.is_grad_enabled() and (self.value.requires_grad or x.requires_grad):
+            return _Product.apply(self.value, x, self)
+        return self.times(x)
 
     def times(self, x: Tensor, out: Tensor | None = None) -> Tensor:
         """The product without a gradient, with one more dimension where there are many trials.
@@ -123,11 +125,25 @@ class SparseMatrix:
             x: `[columns, F]`, or `[B, columns, F]` for a batch.
             out: Where the product is to be added.
         """
-        value = self.value.detach()
-        if kernels.fit(value, x):
-            return kernels.sparse_product(*self._index(), value, x, out)
-        product = self._times(value, x)
-        return product if out is None else out.add_(product)
+        if not kernels.fit(self.value, x):
+            product = self._times(self.value.detach(), x)
+            return product if out is None else out.add_(product)
+        # The loops have the trials in front, even if there is only one.
+        own, many = kernels.numpy(x), max(self.value.dim(), x.dim() - 1) > 1
+        into = None if out is None else kernels.numpy(out)
+        product = kernels.sparse_product(
+            *self.arrays(),
+            own if own.ndim > 2 else own[None],
+            into if many or out is None else into[None],
+        )
+        return torch.from_numpy(product if many else product[0]) if out is None else out
+
+    def arrays(self) -> tuple:
+        """Row pointers, columns and stored values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""
+        if "arrays" not in self._shared:
+            self._shared["arrays"] = tuple(map(kernels.numpy, self._index()))
+        value = kernels.numpy(self.value)
+        return *self._shared["arrays"], value if value.ndim > 1 else value[None]
 
     def _times(self, value: Tensor, x: Tensor) -> Tensor:
         if value.device.type == "cpu" and value.dtype in (torch.float16, torch.bfloat16):

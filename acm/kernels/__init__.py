@@ -18,7 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
 
+import numpy as np
 import torch
+from numpy.lib.stride_tricks import as_strided
 from torch import Tensor
 
 
@@ -32,6 +34,7 @@ def _loops():
 
 
 _HERE = threading.local()  # how many threads share the loops that this one calls
+_TYPES = torch.float32, torch.float64
 _SMALL = 2**15  # elements a thread; for less it is not worth waking
 
 
@@ -81,45 +84,72 @@ def compiler() -> str:
 def fit(*tensors: Tensor) -> bool:
     """Whether the loops can take these tensors: on a CPU, all float32 or all float64."""
     kind = tensors[0].dtype
-    return (
-        all(t.is_cpu and t.dtype == kind for t in tensors)
-        and kind in (torch.float32, torch.float64)
-        and _loops() is not None
-    )
+    if kind not in _TYPES or _loops() is None:
+        return False
+    for t in tensors:  # without `all`, whose generator takes as long as the rest
+        if not t.is_cpu or t.dtype != kind:
+            return False
+    return True
 
 
-def sparse_product(crow: Tensor, col: Tensor, value: Tensor, x: Tensor, out: Tensor | None = None):
+def numpy(x: Tensor) -> np.ndarray:
+    """A tensor's memory as an array: its views cost Python a tenth of what the tensor's do."""
+    return x.numpy(force=True)  # on a CPU no copy
+
+
+def _empty(like: np.ndarray, *shape: int) -> np.ndarray:
+    # PyTorch's memory begins on a cache line; with NumPy's, products take a tenth longer.
+    return torch.empty(shape, dtype=torch.float32 if like.itemsize == 4 else torch.float64).numpy()
+
+
+def sparse_product(
+    crow: np.ndarray,
+    col: np.ndarray,
+    value: np.ndarray,
+    x: np.ndarray,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """`M x` for a CSR matrix `M`: one product for each trial.
 
     Args:
         crow, col: The pattern, int32.
-        value: Stored values, `[nnz]`, or `[B, nnz]` with other values for each trial.
-        x: `[K, F]` or `[B, K, F]`, its last dimension contiguous: columns of a wider tensor will
-            do.
-        out: `[M, F]` or `[B, M, F]`, to which the product is added; by default a new tensor.
+        value: Stored values, `[B, nnz]`, or `[1, nnz]` for the same in all trials.
+        x: `[B, K, F]`, or `[1, K, F]`. Columns of a wider array will do.
+        out: `[B, M, F]`, to which the product is added; by default a new array.
     """
     new = out is None
-    if new:  # `torch.broadcast_shapes` would take as long as a small product
-        batch = x.shape[:-2] if x.shape[:-2] not in ((), (1,)) else value.shape[:-1] or x.shape[:-2]
-        out = x.new_empty(*batch, crow.numel() - 1, x.shape[-1])
-    if x.stride(-1) != 1 and x.shape[-1] != 1:
-        x = x.contiguous()
-    into = out if out.dim() == 3 else out[None]
-    many = x.expand(into.shape[0], *x.shape[-2:])
+    if new:
+        out = _empty(x, len(value if len(x) == 1 else x), len(crow) - 1, x.shape[2])
+    batch, rows, width = out.shape
+    if x.strides[2] != x.itemsize and width != 1:
+        x = np.ascontiguousarray(x)
     _run(
         "sparse_product",
-        into.shape[0],
-        _parts(into.shape[1]),
-        into.shape[0] * col.numel() * into.shape[2],
-        crow.numpy(),
-        col.numpy(),
-        _numpy(value if value.dim() == 2 else value[None]),
-        *_flat(many),
-        *_flat(into),
-        *into.shape[1:],
+        batch,
+        _parts(rows),
+        batch * len(col) * width,
+        crow,
+        col,
+        np.ascontiguousarray(value),
+        *_flat(x),
+        *_flat(out),
+        rows,
+        width,
         not new,
     )
     return out
+
+
+def _flat(x: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """The memory of a `[B, N, F]` array from its first element on, and how far apart its trials
+    and its rows are; trials that share one are not apart at all."""
+    steps = [step // x.itemsize for step in x.strides]
+    if x.flags.c_contiguous:
+        flat = x.reshape(-1)
+    else:
+        span = 1 + sum((size - 1) * step for size, step in zip(x.shape, steps))
+        flat = as_strided(x, (span if x.size else 0,), (x.itemsize,))
+    return flat, steps[0] if len(x) > 1 else 0, steps[1]
 
 
 #: Dense matrices of more elements than this are for the libraries' products.
@@ -129,14 +159,8 @@ NARROW = 2**14
 def dense_product(a: Tensor, b: Tensor) -> Tensor:
     """`A B`, `[B, N, F]`: `[B, N, K]`, or `[1, N, K]`, times a narrow `[B, K, F]`."""
     out = b.new_empty(len(b), a.shape[1], b.shape[2])
-    _run(
-        "dense_product",
-        len(b),
-        _parts(a.shape[1]),
-        a.shape[1] * b.numel() // 8,
-        *(_numpy(t.contiguous()) for t in (a, b)),
-        _numpy(out),
-    )
+    work = a.shape[1] * b.numel() // 8
+    _run("dense_product", len(b), _parts(a.shape[1]), work, *_whole(a, b), numpy(out))
     return out
 
 
@@ -144,80 +168,60 @@ def transposed_product(a: Tensor, b: Tensor) -> Tensor:
     """`Aᵀ B`, a narrow `[B, K, F]`: of `[B, N, K]`, or `[1, N, K]`, and `[B, N, F]`."""
     parts = _parts(a.shape[1])
     out = b.new_empty(len(b), parts, a.shape[2], b.shape[2])
-    _run(
-        "transposed_product",
-        len(b),
-        parts,
-        a.shape[1] * out.numel() // parts // 8,
-        *(_numpy(t.contiguous()) for t in (a, b)),
-        _numpy(out),
-    )
-    return out.sum(1)
+    work = a.shape[1] * out.numel() // parts // 8
+    _run("transposed_product", len(b), parts, work, *_whole(a, b), numpy(out))
+    return _total(out)
+
+
+def _whole(*tensors: Tensor) -> list[np.ndarray]:
+    return [np.ascontiguousarray(numpy(t)) for t in tensors]
+
+
+def _total(parts: Tensor) -> Tensor:
+    """The sum over the parts of a trial, `[B, parts, …]`."""
+    return parts.sum(1) if parts.shape[1] > 1 else parts[:, 0]
 
 
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
     """`x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.dropout`."""
-    x = x.contiguous()
     out = x.new_empty(len(p), *x.shape[1:])
-    arguments = (_numpy(t) for t in (x.flatten(1), p, key, counter, out.flatten(1)))
-    _run(
-        "dropout",
-        len(out),
-        _parts(out.numel() // max(1, len(out)) // 16),
-        4 * out.numel(),
-        *arguments,
-    )
+    size = out.numel() // max(1, len(out))
+    (flat,) = _whole(x)
+    flat, into = flat.reshape(len(x), size), numpy(out).reshape(len(out), size)
+    draws = map(numpy, (p, key, counter))
+    _run("dropout", len(out), _parts(size // 16), 4 * out.numel(), flat, *draws, into)
     return out
 
 
-def mix(h: Tensor, smooth: Tensor, w_tilde: Tensor, w_mix: Tensor, kinds, relu, temperature, scale):
+def mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale):
     """Steps 1 (its end) to 3 of section 4.3 in one pass; see `acm.nn.mixing`.
 
     Args:
-        h: `X W` of every channel, `[B, N, K, F]`.
+        h: `X W` of every channel, an array `[B, N, K, F]`.
         smooth: `H_LP` times those of `h` that are filtered, `[B, N, S, F]`.
         w_tilde, w_mix: `[B, K, F]` and `[B, K, K]`.
-        kinds: An array: 0 for low-pass, 1 for high-pass, 2 for identity, of each channel.
+        kinds: 0 for low-pass, 1 for high-pass, 2 for identity, of each channel.
 
     Returns:
-        The mixed output, `[B, N, F]`, and `α` and `σ`, `[B, N, K]`.
+        The mixed output, `[B, N, F]`, and `α` and `σ`, one after the other, `[2, B, N, K]`.
     """
-    out = h.new_empty(h.shape[0], h.shape[1], h.shape[3])
-    alpha, sigma = h.new_empty(2, *h.shape[:3])
-    _run(
-        "mix",
-        len(h),
-        _parts(h.shape[1]),
-        2 * h.numel(),
-        *(_numpy(t.contiguous()) for t in (h, smooth, w_tilde, w_mix)),
-        kinds,
-        relu,
-        temperature,
-        scale,
-        *(_numpy(t) for t in (out, alpha, sigma)),
-    )
-    return out, alpha, sigma
+    batch, nodes, channels, width = h.shape
+    out, weights = _empty(h, batch, nodes, width), _empty(h, 2, batch, nodes, channels)
+    inputs = map(np.ascontiguousarray, (h, smooth, w_tilde, w_mix))
+    rest = kinds, relu, temperature, scale
+    _run("mix", batch, _parts(nodes), 2 * h.size, *inputs, *rest, out, *weights)
+    return out, weights
 
 
-def mix_backward(grad, h, smooth, w_tilde, w_mix, alpha, sigma, kinds, relu, temperature, scale):
+def mix_backward(grad, h, smooth, w_tilde, w_mix, weights, kinds, relu, temperature, scale):
     """The gradients of `mix` in `h`, `smooth`, `w_tilde` and `w_mix`."""
-    inputs = [t.contiguous() for t in (grad, h, smooth, w_tilde, w_mix, alpha, sigma)]
     parts = _parts(h.shape[1])
-    grads = [torch.empty_like(t) for t in inputs[1:3]]
-    sums = [t.new_zeros(len(t), parts, *t.shape[1:]) for t in inputs[3:5]]
-    _run(
-        "mix_backward",
-        len(h),
-        parts,
-        4 * h.numel(),
-        *map(_numpy, inputs),
-        kinds,
-        relu,
-        temperature,
-        scale,
-        *map(_numpy, grads + sums),
-    )
-    return grads + [t.sum(1) for t in sums]
+    inputs = map(np.ascontiguousarray, (grad, h, smooth, w_tilde, w_mix, *weights))
+    rest = kinds, relu, temperature, scale
+    grads = _empty(h, *h.shape), _empty(h, *smooth.shape)
+    sums = [np.zeros((len(w), parts, *w.shape[1:]), w.dtype) for w in (w_tilde, w_mix)]
+    _run("mix_backward", len(h), parts, 4 * h.size, *inputs, *rest, *grads, *sums)
+    return *grads, *(_total(torch.from_numpy(s)) for s in sums)
 
 
 def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction, eps) -> None:
@@ -229,17 +233,17 @@ def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction,
         gradients: One a weight, `[B, …]`, or `None` for one that stays.
         correction: Of the means, one a weight.
     """
-    rates = tuple(map(_numpy, (rate, decay, l2)))
+    rates = tuple(map(numpy, (rate, decay, l2)))
     for (w, m, v), g, unbiased in zip(states, gradients, correction):
         if g is not None:
-            g = _numpy(g.contiguous().view(w.shape))
-            parts = _parts(w.shape[1] // 16)
+            (g,) = _whole(g)
+            g, parts = g.reshape(w.shape), _parts(w.shape[1] // 16)
             _run("adam", len(w), parts, w.size, w, g, m, v, *rates, betas, unbiased, eps)
 
 
 def arrays(*tensors: Tensor) -> tuple:
     """The same memory as arrays `[B, size]`."""
-    return tuple(_numpy(t.view(len(t), -1)) for t in tensors)
+    return tuple(numpy(t.view(len(t), -1)) for t in tensors)
 
 
 def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool):
@@ -258,20 +262,6 @@ def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool):
     parts = _parts(nodes)
     loss, best = logits.new_empty(batch, parts), y.new_empty(batch, nodes)
     grad = torch.empty_like(logits) if gradient else logits.new_empty(batch, 0, 0)
-    arguments = map(_numpy, (logits.contiguous(), y, share, loss, best, grad))
+    arguments = *_whole(logits), *map(numpy, (y, share, loss, best, grad))
     _run("cross_entropy", batch, parts, 8 * logits.numel(), *arguments)
-    return loss.sum(1), best, grad if gradient else None
-
-
-def _numpy(tensor: Tensor):
-    return tensor.numpy(force=True)  # on a CPU no copy
-
-
-def _flat(x: Tensor):
-    """The memory of a `[B, N, F]` tensor from its first element on, and its first two strides."""
-    stride = x.stride()
-    if x.is_contiguous():
-        return _numpy(x.view(-1)), *stride[:2]
-    span = 1 + sum((size - 1) * step for size, step in zip(x.shape, stride))
-    flat = x.detach().as_strided((span if x.numel() else 0,), (1,), x.storage_offset())
-    return flat.numpy(), *stride[:2]
+    return _total(loss), best, grad if gradient else None

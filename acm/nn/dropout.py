@@ -71,12 +71,17 @@ class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
         ctx.save_for_backward(p, key, counter)
-        loops = p.device.type == "cpu" and kernels.fit(x)
-        return (kernels.dropout if loops else _dropout)(x, p, key, counter)
+        return _drawn(x, p, key, counter)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        return _Dropout.apply(grad, *ctx.saved_tensors), None, None, None
+        drop = _Dropout.apply if grad.requires_grad else _drawn
+        return drop(grad, *ctx.saved_tensors), None, None, None
+
+
+def _drawn(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
+    loops = p.device.type == "cpu" and kernels.fit(x)
+    return (kernels.dropout if loops else _dropout)(x, p, key, counter)
 
 
 def _dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:

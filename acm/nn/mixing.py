@@ -89,39 +89,48 @@ class _FilterAndMix(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, h, w_tilde, w_mix, low, channels, relu, temperature, scale, hops):
-        stacked = h.dim() == 4
-        if not stacked:
-            h, w_tilde, w_mix = h[None], w_tilde[None], w_mix[None]
-        smooth = _filtered(h, channels)
-        for _ in range(hops if smooth.numel() else 0):
-            smooth = low.times(smooth)
-        smooth = smooth.unflatten(2, (-1, h.shape[3])) if smooth.numel() else h[:, :, :0]
-        rest = relu, float(temperature), float(scale)
-        out, *weights = kernels.mix(h, smooth, w_tilde, w_mix, _kinds(channels), *rest)
-        ctx.save_for_backward(h, w_tilde, w_mix, smooth, *weights)
-        ctx.stacked, ctx.low, ctx.channels, ctx.rest, ctx.hops = stacked, low, channels, rest, hops
-        return out if stacked else out[0]
+        ctx.stacked = h.dim() == 4
+        inputs = _arrays(ctx.stacked, h, w_tilde, w_mix)
+        batch, nodes, _, width = inputs[0].shape
+        smooth, matrix = _filtered(inputs[0], channels), low.arrays()
+        for _ in range(hops if smooth.size else 0):
+            smooth = kernels.sparse_product(*matrix, smooth)
+        smooth = smooth.reshape(batch, nodes, smooth.shape[2] // width, width)
+        rest = _kinds(channels), relu, float(temperature), float(scale)
+        out, weights = kernels.mix(inputs[0], smooth, *inputs[1:], *rest)
+        kept = torch.from_numpy(smooth), torch.from_numpy(weights)
+        ctx.save_for_backward(h, w_tilde, w_mix, *kept)
+        ctx.low, ctx.channels, ctx.rest, ctx.hops = low, channels, rest, hops
+        return torch.from_numpy(out if ctx.stacked else out[0])
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad):
-        h, w_tilde, w_mix, smooth, alpha, sigma = ctx.saved_tensors
-        grad = grad if ctx.stacked else grad[None]
+        h, w_tilde, w_mix, *kept = ctx.saved_tensors
+        grad, h, w_tilde, w_mix = _arrays(ctx.stacked, grad, h, w_tilde, w_mix)
+        smooth, weights = map(kernels.numpy, kept)
         grad_h, grad_smooth, *grads = kernels.mix_backward(
-            grad, h, smooth, w_tilde, w_mix, alpha, sigma, _kinds(ctx.channels), *ctx.rest
+            grad, h, smooth, w_tilde, w_mix, weights, *ctx.rest
         )
-        if grad_smooth.numel():
-            transpose, g = ctx.low.T, grad_smooth.flatten(2)
+        if grad_smooth.size:
+            transpose, g = ctx.low.T.arrays(), grad_smooth.reshape(*h.shape[:2], -1)
             for _ in range(ctx.hops - 1):
-                g = transpose.times(g)
-            transpose.times(g, out=_filtered(grad_h, ctx.channels))
-        grads = [grad_h, *grads]
+                g = kernels.sparse_product(*transpose, g)
+            kernels.sparse_product(*transpose, g, _filtered(grad_h, ctx.channels))
+        grads = [torch.from_numpy(grad_h), *grads]
         return *(grads if ctx.stacked else [g[0] for g in grads]), *[None] * 6
 
 
-def _filtered(h: Tensor, channels: Sequence[str]) -> Tensor:
-    """The columns of the filtered channels, `[N, S F]`: a part of `h`, not a copy."""
-    return h.flatten(-2)[..., : sum(c != "identity" for c in channels) * h.shape[-1]]
+def _arrays(stacked: bool, *tensors: Tensor) -> list[np.ndarray]:
+    arrays = [kernels.numpy(t) for t in tensors]
+    return arrays if stacked else [a[None] for a in arrays]
+
+
+def _filtered(h, channels: Sequence[str]):
+    """The columns of the filtered channels, `[N, S F]`, of a tensor or an array."""
+    filtered = sum(c != "identity" for c in channels)
+    flat = h.reshape(*h.shape[:-2], h.shape[-2] * h.shape[-1])
+    return flat[..., : filtered * h.shape[-1]]
 
 
 def _kinds(channels: Sequence[str]):

@@ -37,15 +37,21 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
             f"features of shape {list(x.shape)} and type {x.dtype} do not meet weights of shape"
             f" {list(weight.shape)} and type {weight.dtype}: [N, {weight.shape[-2]}] is needed"
         )
-    return _Stacked.apply(x, weight) if x.is_cpu else x @ weight
+    if not x.is_cpu:
+        return x @ weight
+    return (_Stacked.apply if torch.is_grad_enabled() else _stacked)(x, weight)
+
+
+def _stacked(x: Tensor, weight: Tensor) -> Tensor:
+    x = x if x.dim() == 3 else x[None]
+    return kernels.dense_product(x, weight) if _narrow(x, weight) else _each(x, weight)
 
 
 class _Stacked(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        x = x if x.dim() == 3 else x[None]
-        return kernels.dense_product(x, weight) if _narrow(x, weight) else _each(x, weight)
+        return _stacked(x, weight)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -247,12 +247,12 @@ class _State:
 
     def __init__(self, keep_weights: bool):
         self.keep_weights, self.history, self.seconds = keep_weights, History(), 0.0
-        self.best: tuple = (-np.inf, None, None, None)
+        self.best: tuple = (-math.inf, None, None, None)
         self.error = ""
 
     def note(self, epoch, train_loss, val_loss, val_accuracy) -> None:
         """Add an epoch to the curves, unless its loss is no number."""
-        if not np.isfinite([train_loss, val_loss]).all():
+        if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
             self.error = (
                 f"the loss is not a number at epoch {epoch}:"
                 " a smaller learning rate, or features without NaN, are needed"

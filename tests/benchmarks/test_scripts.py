@@ -40,6 +40,21 @@ def test_an_epoch_on_a_random_graph_is_timed():
     assert 0 < seen["seconds"] < 60 and seen["peak"] >= seen["before"] > 10
 
 
+def test_points_are_measured_by_turns_and_medians_taken(monkeypatch):
+    asked, answers = [], iter([9, 2, 1, 3, 4, 2.5])
+
+    def run(at, epochs):
+        asked.append(at)
+        return {"seconds": next(answers), "before": 1, "peak": 10 * len(asked)}
+
+    monkeypatch.setattr(scale, "run", run)
+    small, large = (1, 2, 3, 4), (9, 2, 3, 4)
+    seen = scale.by_turns([small, large], 3, 5)
+    assert asked == [small, large] * 3
+    assert seen[small] == {"seconds": 4, "before": 1, "peak": 50}
+    assert seen[large] == {"seconds": 2.5, "before": 1, "peak": 60}
+
+
 def test_epochs_of_a_stack_are_those_of_one_trial():
     trials = experiments.cell("synthetic", "ACM-GCN", splits=3)
     (_, alone), (ms, stacked) = (cell.few_epochs(t, 3, len(t)) for t in (trials[:1], trials))
