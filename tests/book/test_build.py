@@ -100,7 +100,10 @@ def test_an_edited_style_sheet_reaches_the_book(tmp_path):
         assert built.read_text() == text
 
 
-FACTS = """({
+FACTS = """(() => {
+  // What opens at a click is looked at, too.
+  document.querySelectorAll(".bd-article details").forEach((e) => { e.open = true; });
+  return {
   wide: document.documentElement.scrollWidth,
   typeset: document.querySelectorAll("mjx-container").length,
   formulas: document.querySelectorAll(".math.notranslate").length,
@@ -127,7 +130,8 @@ FACTS = """({
     return left < -1 || right > document.documentElement.scrollWidth + 1;
   }).map((formula) => formula.textContent.slice(0, 40)),
   theme: document.documentElement.dataset.theme,
-})"""
+  };
+})()"""
 
 
 @pytest.fixture(scope="module")
