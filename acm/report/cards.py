@@ -23,6 +23,8 @@ from acm.training.stack import own_generator, stackable
 #: The graphs whose results a card of the book shows.
 GRAPHS = ("cornell", "chameleon", "cora")
 
+_NONE = "none: give lr, weight_decay and dropout"
+
 #: Of Cora: features, classes, nodes.
 _CORA = 1433, 7, 2708
 
@@ -111,9 +113,12 @@ def card_text(name: str, protocol: str = "random") -> str:
         lines.append(f"its own      {_own(own_values)}")
     lines += [f"weights      {size(name)} on Cora", f"stacks       {stacks(name)}", ""]
     lines.append(f"recipes ({protocol} splits)")
-    for dataset, r in recipes(name, protocol).items():
-        said = values(r) if r else "none: give lr, weight_decay and dropout"
-        lines.append(f"  {dataset:13}  {said}")
+    known = recipes(name, protocol)
+    if not any(known.values()):
+        lines.append(f"  {_NONE}")
+        known = {}
+    for dataset, r in known.items():
+        lines.append(f"  {dataset:13}  {values(r) if r else _NONE}")
         if r:
             lines.append(f"{'':17}{r.sentence()}")
     return "\n".join(lines)
@@ -138,17 +143,14 @@ def _card(entry: Entry, cells: Mapping[Place, Comparison]) -> str:
     about = [where_printed(entry), f"{size(name)} parameters on Cora"]
     if own_values := own(name):
         about.append(f"its own hyperparameters: {_own(own_values)}")
-    known = recipes(name, datasets=GRAPHS)
-    rows = ["| graph | paper | ours | recipe |", "| --- | --- | --- | --- |"]
-    for dataset, r in known.items():
-        theirs, ours = result(name, dataset, cells)
-        said = values(r) if r else "none"
-        rows.append(f"| {dataset} | {theirs} | {ours} | {said} |")
-    sources: dict[str, list[str]] = {}
-    for dataset, r in known.items():
-        if r:
-            sources.setdefault(r.sentence(), []).append(dataset)
-    where = [f"- {', '.join(there)}: {_plain(said)}." for said, there in sources.items()]
+    rows = ["| graph | paper | ours |", "| --- | --- | --- |"]
+    rows += [f"| {dataset} | {' | '.join(result(name, dataset, cells))} |" for dataset in GRAPHS]
+    # Graphs with one recipe, from one place, share a line.
+    trained: dict[str, list[str]] = {}
+    for dataset, r in recipes(name, datasets=GRAPHS).items():
+        said = f"{values(r)} – {r.sentence()}" if r else "nothing is known"
+        trained.setdefault(said, []).append(dataset)
+    lines = [f"- **{', '.join(there)}**: {_plain(said)}." for said, there in trained.items()]
     return "\n".join(
         [
             f'<details class="model"><summary><strong>{escape(name)}</strong>'
@@ -162,9 +164,9 @@ def _card(entry: Entry, cells: Mapping[Place, Comparison]) -> str:
             "",
             *rows,
             "",
-            "Where the recipes come from:",
+            "Trained with",
             "",
-            *where,
+            *lines,
             "",
             "</details>",
         ]
@@ -190,9 +192,11 @@ def overview(cells: Mapping[Place, Comparison]) -> str:
             continue
         results = []
         for dataset in GRAPHS:
-            cell = cells.get((name, dataset))
-            theirs, _ = result(name, dataset, cells)
-            results.append(f"{cell.mean:.1f} ({theirs})" if cell else f"not run ({theirs})")
+            ours, theirs = cells.get((name, dataset)), published(name, dataset)
+            results.append(
+                (f"{ours.mean:.1f}" if ours else "not run")
+                + (f" ({theirs.mean:.1f})" if theirs and theirs.mean is not None else "")
+            )
         lines.append(
             f'| <a href="#{anchor(name)}">{escape(name)}</a> | {size(name)} | {" | ".join(results)}'
             f" | {origins(name)} | {{cite:t}}`{entry.source}` |"

@@ -32,14 +32,14 @@ def cells_html(
             [
                 _cell(model),
                 _cell(dataset),
+                _verdict(c.verdict),
                 _cell(c.ours, c.mean),
                 _cell(c.published.text if c.published else "–", theirs),
                 *_difference(c.delta, c.standard_error),
-                _verdict(c.verdict),
                 _cell(why.get((model, dataset), ""), kind="why"),
             ]
         )
-    head = ("model", "graph", "ours", "paper", "Δ", "SE", "Δ / SE", "verdict", "why")
+    head = ("model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why")
     return _sortable("Every cell that was run", head, lines)
 
 
@@ -52,8 +52,8 @@ def rows_html(rows: Iterable[Row]) -> str:
             delta, error = row.pooled.delta, row.pooled.standard_error
         counts = [_cell(str(n), n) for n in (row.cells, row.higher, row.lower)]
         verdict = _verdict(row.verdict)
-        lines.append([_cell(row.model), *counts, *_difference(delta, error), verdict])
-    head = ("model", "cells", "higher", "lower", "mean Δ", "SE", "Δ / SE", "together")
+        lines.append([_cell(row.model), verdict, *_difference(delta, error), *counts])
+    head = ("model", "together", "mean Δ", "SE", "Δ / SE", "cells", "higher", "lower")
     return _sortable("Every row as a whole", head, lines)
 
 
@@ -80,7 +80,7 @@ def matrix_html(cells: Mapping[Place, Comparison]) -> str:
     )
     return (
         f'<p class="verdicts">{legend}</p>{_box("Verdicts, models by graphs")}'
-        '<table class="dataframe verdicts"><thead><tr><th scope="col">model</th>'
+        '<table class="dataframe verdicts matrix"><thead><tr><th scope="col">model</th>'
         f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -107,6 +107,8 @@ def _kind(verdict: str) -> str:
 
 
 def _minus(number: str) -> str:
+    if not number.strip("+-0."):  # what rounds to nothing has no sign
+        return number.lstrip("+-")
     return number.replace("-", "−")
 
 

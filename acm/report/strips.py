@@ -9,12 +9,19 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.report.comparison import Comparison
 from acm.report.figures import COLORS
 from acm.report.table3 import Place
 
 _SIGNS = {"higher": " ▲", "lower": " ▼"}
+
+
+def plot_columns(cells: Mapping[Place, Comparison]) -> list[Figure]:
+    """`plot_column` for each graph that there are cells of."""
+    there = {dataset for _, dataset in cells}
+    return [plot_column(cells, dataset) for dataset in PAPER_DATASETS if dataset in there]
 
 
 def plot_column(cells: Mapping[Place, Comparison], dataset: str) -> Figure:

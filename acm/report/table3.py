@@ -75,16 +75,16 @@ def coverage_sentence(cells: Mapping[Place, Comparison]) -> str:
     """How many cells were run, and how many of these agree with the paper, in words."""
     whole = len(row_names()) * len(PAPER_DATASETS)
     counted = [c.verdict for c in cells.values() if c.verdict != "not comparable"]
-    said = f"{len(cells)} of the {whole} cells of Table 3 were run"
+    said = f"There are records of {len(cells)} of Table 3's {whole} cells"
     if left := len(cells) - len(counted):
-        said += f"; {left} of them cannot be compared, for want of a mean or a spread"
+        said += f"; {left} cannot be compared, for want of a mean or a spread on either side"
     if not counted:
         return f"{said}."
     number = {verdict: counted.count(verdict) for verdict in ("reproduced", "higher", "lower")}
     return (
-        f"{said}. Of {len(counted)} that can be compared, {number['reproduced']}"
+        f"{said}. Of {len(counted)} that can be compared {number['reproduced']}"
         f" ({100 * number['reproduced'] / len(counted):.0f} %) lie within {LIMIT:g} standard errors"
-        f" of the paper's mean, {number['higher']} are higher and {number['lower']} are lower."
+        f" of the paper's mean, {number['higher']} above it and {number['lower']} below."
     )
 
 
