@@ -12,7 +12,7 @@ from acm.errors import UsageError
 from acm.experiments import Record, recipe
 from acm.experiments.recipes import HYPERPARAMETERS
 from acm.nn import MODELS
-from acm.report.comparison import LIMIT, Comparison, Pooled, compare, compare_cells, pooled
+from acm.report.comparison import LIMIT, Comparison, Pooled, compare, pooled
 
 #: A cell's place: model and graph.
 Place = tuple[str, str]
@@ -26,36 +26,31 @@ def row_names() -> list[str]:
 def table_3(records: Iterable[Record]) -> dict[Place, Comparison]:
     """Ours against the paper's for every cell of Table 3 that there are records of.
 
-    A cell may have been run with several sets of hyperparameters: those of its recipe count, or
-    else those that were stored first. Ablations and fixed splits belong to other tables.
-
     Args:
-        records: Of any experiments, in any order.
+        records: Of any experiments, in any order. Those count that are of a cell's recipe, on
+            random splits: not other hyperparameters, nor ablations.
 
     Returns:
         Comparisons by model and graph, in the order of the table.
     """
-    rows = row_names()
-    there = [r for r in records if r.protocol == "random" and r.model in rows and _whole(r)]
-    found: dict[Place, Comparison] = {}
-    for c in compare_cells(there):
-        c = compare(sorted(c.records, key=lambda r: r.split))
-        place = c.records[0].model, c.records[0].dataset
-        if place[1] in PAPER_DATASETS and (place not in found or _by_recipe(c.records[0])):
-            found[place] = c
-    order = [(model, dataset) for model in rows for dataset in PAPER_DATASETS]
-    return {place: found[place] for place in order if place in found}
-
-
-def _whole(record: Record) -> bool:
-    own = MODELS[record.model]
-    return record.channels == "+".join(own.channels) and record.mix == own.mix
+    there: dict[Place, list[Record]] = {}
+    for record in sorted(records, key=lambda r: r.split):
+        there.setdefault((record.model, record.dataset), []).append(record)
+    found = {}
+    for place in ((model, dataset) for model in row_names() for dataset in PAPER_DATASETS):
+        if place in there and (kept := [r for r in there[place] if _by_recipe(r)]):
+            found[place] = compare(kept)
+    return found
 
 
 def _by_recipe(record: Record) -> bool:
-    asked = recipe(record.model, record.dataset)
+    asked, own = recipe(record.model, record.dataset), MODELS[record.model]
     names = (*HYPERPARAMETERS, "options")
-    return record.seed == 0 and all(getattr(record, n) == getattr(asked, n) for n in names)
+    return (
+        (record.protocol, record.seed) == ("random", 0)
+        and (record.channels, record.mix) == ("+".join(own.channels), own.mix)
+        and all(getattr(record, name) == getattr(asked, name) for name in names)
+    )
 
 
 def published(model: str, dataset: str) -> paper.Published | None:

@@ -9,7 +9,7 @@ from tests.book.browser import Browser, chromium
 
 ROOT = Path(__file__).parents[2]
 
-TABLE = """<!doctype html><title>A table</title>{script}
+TABLE = """<!doctype html><link rel="icon" href="data:,"><title>A table</title>{script}
 <table class="sortable"><thead><tr><th>name</th><th>number</th><th>why</th></tr></thead><tbody>
 <tr><th>B-2</th><td data-sort="-3">−3.0</td><td>x</td></tr>
 <tr><th>A-10</th><td>–</td><td></td></tr>

@@ -84,14 +84,14 @@ def test_which_records_make_the_table():
 
 
 def test_of_several_runs_of_a_cell_the_recipes_counts():
-    by_recipe, other = (
-        records("GCN", "cora", 0.8),
-        records("GCN", "cora", 0.7, hyperparameters={"lr": 0.5}),
-    )
+    by_recipe = records("GCN", "cora", 0.8, 0.9)
+    other = records("GCN", "cora", 0.7, hyperparameters={"lr": 0.5})
+    options = records("GCNII", "cora", 0.7, hyperparameters={"layers": 3})
     seed = [replace(r, seed=1) for r in by_recipe]
-    for order in ([*other, *seed, *by_recipe], [*by_recipe, *seed, *other]):
+    for order in ([*other, *seed, *by_recipe, *options], [*by_recipe, *seed, *other]):
+        assert list(table_3(order)) == [("GCN", "cora")]
         assert table_3(order)["GCN", "cora"].records == tuple(by_recipe)
-    assert table_3([*other, *seed])["GCN", "cora"].records == tuple(other)
+    assert table_3([*other, *seed, *options]) == {}
 
 
 @pytest.fixture(scope="module")
