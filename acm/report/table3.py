@@ -38,19 +38,21 @@ def table_3(records: Iterable[Record]) -> dict[Place, Comparison]:
         there.setdefault((record.model, record.dataset), []).append(record)
     found = {}
     for place in ((model, dataset) for model in row_names() for dataset in PAPER_DATASETS):
-        if place in there and (kept := [r for r in there[place] if _by_recipe(r)]):
+        if place in there and (kept := _by_recipe(there[place], *place)):
             found[place] = compare(kept)
     return found
 
 
-def _by_recipe(record: Record) -> bool:
-    asked, own = recipe(record.model, record.dataset), MODELS[record.model]
+def _by_recipe(records: Sequence[Record], model: str, dataset: str) -> list[Record]:
+    asked, own = recipe(model, dataset), MODELS[model]
     names = (*HYPERPARAMETERS, "options")
-    return (
-        (record.protocol, record.seed) == ("random", 0)
-        and (record.channels, record.mix) == ("+".join(own.channels), own.mix)
-        and all(getattr(record, name) == getattr(asked, name) for name in names)
-    )
+    return [
+        r
+        for r in records
+        if (r.protocol, r.seed) == ("random", 0)
+        and (r.channels, r.mix) == ("+".join(own.channels), own.mix)
+        and all(getattr(r, name) == getattr(asked, name) for name in names)
+    ]
 
 
 def published(model: str, dataset: str) -> paper.Published | None:
