@@ -100,7 +100,10 @@ def test_an_edited_style_sheet_reaches_the_book(tmp_path):
         assert built.read_text() == text
 
 
-FACTS = """({
+FACTS = """(() => {
+  // What opens at a click is looked at, too.
+  document.querySelectorAll(".bd-article details").forEach((e) => { e.open = true; });
+  return {
   wide: document.documentElement.scrollWidth,
   typeset: document.querySelectorAll("mjx-container").length,
   formulas: document.querySelectorAll(".math.notranslate").length,
@@ -126,8 +129,32 @@ FACTS = """({
     }
     return left < -1 || right > document.documentElement.scrollWidth + 1;
   }).map((formula) => formula.textContent.slice(0, 40)),
+  faint: (() => {
+    // Text against the ground that it stands on, as WCAG measures contrast.
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+    const light = (rgb) => {
+      const [r, g, b] = rgb.slice(0, 3).map((v) => v / 255).map(
+        (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = (e) => {
+      for (; e; e = e.parentElement) {
+        const [r, g, b, opacity = 1] = numbers(getComputedStyle(e).backgroundColor);
+        if (opacity > 0.5) return [r, g, b];
+      }
+      return [255, 255, 255];
+    };
+    const written = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    return [...document.querySelectorAll("main *")].filter((e) => {
+      const style = getComputedStyle(e);
+      if (!written(e) || !e.getClientRects().length || style.visibility === "hidden") return false;
+      const [a, b] = [light(numbers(style.color)), light(ground(e))];
+      return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 3;
+    }).map((e) => e.textContent.trim().slice(0, 40));
+  })(),
   theme: document.documentElement.dataset.theme,
-})"""
+  };
+})()"""
 
 
 @pytest.fixture(scope="module")
@@ -151,4 +178,5 @@ def test_a_page_in_the_browser(browser, page, width, scheme):
     # Every formula of the text, and all those inside HTML that a cell made.
     assert seen.facts["typeset"] >= seen.facts["formulas"] and seen.facts["failed"] == 0
     assert seen.facts["bare"] == seen.facts["left"] == 0
+    assert seen.facts["faint"] == [], "these cannot be read on what they stand on"
     assert seen.facts["cut"] == [], "the beginning or the end of these cannot be seen"

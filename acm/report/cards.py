@@ -1,0 +1,214 @@
+"""What there is to know of a model: for the terminal (`acm models`) and for the book."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import torch
+
+from acm.data.names import PAPER_DATASETS
+from acm.errors import UsageError
+from acm.experiments.options import arguments, own, write_options
+from acm.experiments.recipes import ORIGINS, WIDTH, Recipe, recipe
+from acm.filters import low_pass
+from acm.nn import MODELS, Entry, build
+from acm.report.comparison import Comparison
+from acm.report.formula import latex
+from acm.report.table3 import Place, published
+from acm.training import Setting
+from acm.training.stack import own_generator, stackable
+
+#: The graphs whose results a card of the book shows.
+GRAPHS = ("cornell", "chameleon", "cora")
+
+_NONE = "none: give lr, weight_decay and dropout"
+
+#: Of Cora: features, classes, nodes.
+_CORA = 1433, 7, 2708
+
+
+def where_printed(entry: Entry) -> str:
+    """Which tables of the paper print the model, in words."""
+    if not entry.tables:
+        return "beyond this paper" if entry.beyond else "a model of your own"
+    tables = ", ".join(map(str, entry.tables))
+    return f"Table{'s' * (len(entry.tables) > 1)} {tables}"
+
+
+def size(name: str) -> str:
+    """The number of weights on Cora with the recipe for it; `-` where it cannot be built here."""
+    try:
+        return f"{sum(p.numel() for p in _build(name, *_CORA).parameters()):,}"
+    except UsageError:
+        return "-"
+
+
+def stacks(name: str) -> str:
+    """Whether trainings of the model can be stacked; or why it cannot be built here."""
+    try:
+        model = _build(name, 3, 2, 4, hidden=4)
+    except UsageError as error:  # what it needs is not installed
+        return str(error)
+    ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    graph = getattr(model, "operator", low_pass)(ring, 4)
+    nodes = torch.arange(4)
+    setting = Setting(nodes < 2, nodes == 2, 0.01, 0.0, 0)
+    x = torch.rand(4, 3, generator=torch.Generator().manual_seed(0))
+    return "yes" if stackable(model, x, graph, setting) else "no"
+
+
+def _build(name: str, features: int, classes: int, nodes: int, hidden: int | None = None):
+    try:
+        r = recipe(name, "cora")
+        wide, options = r.hidden, r.options
+    except UsageError:  # a model of somebody's own
+        wide, options = WIDTH, write_options(own(name))
+    given = arguments(name, options)
+    with own_generator(torch.device("cpu")):
+        return build(name, features, classes, hidden or wide, num_nodes=nodes, **given)
+
+
+def recipes(
+    name: str, protocol: str = "random", datasets: Sequence[str] = PAPER_DATASETS
+) -> dict[str, Recipe | None]:
+    """What the model is trained with on each graph; `None` where nothing is known."""
+    found: dict[str, Recipe | None] = {}
+    for dataset in datasets:
+        try:
+            found[dataset] = recipe(name, dataset, protocol)
+        except UsageError:
+            found[dataset] = None
+    return found
+
+
+def origins(name: str, protocol: str = "random") -> str:
+    """For how many of the ten graphs the recipe comes from where, in words."""
+    count = Counter(r.origin if r else "none" for r in recipes(name, protocol).values())
+    return ", ".join(f"{count[o]} {o}" for o in (*ORIGINS, "none") if count[o])
+
+
+def values(r: Recipe) -> str:
+    """All hyperparameters of a recipe, in a line."""
+    more = f", {r.options.replace(' ', ', ').replace('=', ' ')}" if r.options else ""
+    return (
+        f"lr {r.lr:g}, weight decay {r.weight_decay:g}, dropout {r.dropout:g}, hidden {r.hidden}"
+        + more
+    )
+
+
+def card_text(name: str, protocol: str = "random") -> str:
+    """The card of a model as `acm models NAME` prints it."""
+    entry = MODELS[name]
+    lines = [f"{entry.name} ({where_printed(entry)})", "", f"  {entry.equation}", ""]
+    if entry.heterophily:
+        lines.append(f"heterophily  {entry.heterophily}")
+    if entry.source:
+        lines.append(f"paper        {entry.source}")
+    if entry.channels:
+        mixed = "mixed node by node" if entry.mix else "not mixed"
+        lines.append(f"channels     {'+'.join(entry.channels)}, {mixed}")
+    if own_values := own(name):
+        lines.append(f"its own      {_own(own_values)}")
+    lines += [f"weights      {size(name)} on Cora", f"stacks       {stacks(name)}", ""]
+    lines.append(f"recipes ({protocol} splits)")
+    known = recipes(name, protocol)
+    if not any(known.values()):
+        lines.append(f"  {_NONE}")
+        known = {}
+    for dataset, r in known.items():
+        lines.append(f"  {dataset:13}  {values(r) if r else _NONE}")
+        if r:
+            lines.append(f"{'':17}{r.sentence()}")
+    return "\n".join(lines)
+
+
+def _own(own_values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} ({value})" for name, value in own_values.items())
+
+
+def cards(names: Sequence[str], cells: Mapping[Place, Comparison]) -> str:
+    """The cards of some models for the book, as MyST Markdown; each opens at a click.
+
+    Args:
+        names: Of the models.
+        cells: As `acm.report.table3.table_3` returns them.
+    """
+    return "\n\n".join(_card(MODELS[name], cells) for name in names)
+
+
+def _card(entry: Entry, cells: Mapping[Place, Comparison]) -> str:
+    name = entry.name
+    about = [where_printed(entry), f"{size(name)} parameters on Cora"]
+    if own_values := own(name):
+        about.append(f"its own hyperparameters: {_own(own_values)}")
+    rows = ["| graph | paper | ours |", "| --- | --- | --- |"]
+    rows += [f"| {dataset} | {' | '.join(result(name, dataset, cells))} |" for dataset in GRAPHS]
+    # Graphs with one recipe, from one place, share a line.
+    trained: dict[str, list[str]] = {}
+    for dataset, r in recipes(name, datasets=GRAPHS).items():
+        said = f"{values(r)} – {r.sentence()}" if r else "nothing is known"
+        trained.setdefault(said, []).append(dataset)
+    lines = [f"- **{', '.join(there)}**: {_plain(said)}." for said, there in trained.items()]
+    return "\n".join(
+        [
+            f'<details class="model"><summary><strong>{escape(name)}</strong>'
+            f' {escape(entry.heterophily)}</summary><span id="{anchor(name)}"></span>',
+            "",
+            "$$",
+            latex(entry.equation),
+            "$$",
+            "",
+            f"{'. '.join(a[0].upper() + a[1:] for a in about)}. Paper: {{cite:t}}`{entry.source}`.",
+            "",
+            *rows,
+            "",
+            "Trained with",
+            "",
+            *lines,
+            "",
+            "</details>",
+        ]
+    )
+
+
+def result(name: str, dataset: str, cells: Mapping[Place, Comparison]) -> tuple[str, str]:
+    """The paper's result, or `–`, and ours, or "not run"."""
+    there = published(name, dataset)
+    cell = cells.get((name, dataset))
+    ours = "not run" if cell is None else f"{cell.ours}, {cell.verdict}"
+    return there.text if there else "–", ours
+
+
+def overview(cells: Mapping[Place, Comparison]) -> str:
+    """All models at a glance, as MyST Markdown: size, results on three graphs, recipes, paper."""
+    lines = [
+        f"| model | weights | {' | '.join(GRAPHS)} | recipes | paper |",
+        f"| --- | --: |{' --- |' * len(GRAPHS)} --- | --- |",
+    ]
+    for name, entry in MODELS.items():
+        if not (entry.tables or entry.beyond):  # somebody's own
+            continue
+        results = []
+        for dataset in GRAPHS:
+            ours, theirs = cells.get((name, dataset)), published(name, dataset)
+            results.append(
+                (f"{ours.mean:.1f}" if ours else "not run")
+                + (f" ({theirs.mean:.1f})" if theirs and theirs.mean is not None else "")
+            )
+        lines.append(
+            f'| <a href="#{anchor(name)}">{escape(name)}</a> | {size(name)} | {" | ".join(results)}'
+            f" | {origins(name)} | {{cite:t}}`{entry.source}` |"
+        )
+    return "\n".join(lines)
+
+
+def anchor(name: str) -> str:
+    """Where on the page of cards a model's card is."""
+    return "card-" + name.lower().replace("*", "-star").replace("+", "-plus")
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown would otherwise read signs of its own in."""
+    return "".join(f"\\{c}" if c in "*_`$[]<>|{}" else c for c in text)

@@ -1,0 +1,130 @@
+"""Table 3 as HTML: tables that sort (`book/_static/sortable.js`), and one to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from acm.data.names import PAPER_DATASETS
+from acm.report.comparison import Comparison
+from acm.report.reasons import explain
+from acm.report.table3 import Place, Row, row_names
+
+#: A sign for each verdict, which says it without colour.
+SIGNS = {"reproduced": "=", "higher": "▲", "lower": "▼", "not comparable": "○", "not run": "·"}
+
+
+def cells_html(
+    cells: Mapping[Place, Comparison], reasons: Mapping[Place, str] | None = None
+) -> str:
+    """Every cell that was run, a line each: ours, the paper's, Δ, its standard error, and why.
+
+    Args:
+        cells: As `table_3` returns them.
+        reasons: As `read_reasons` returns them, which is the default.
+    """
+    why = explain(cells, reasons)
+    lines = []
+    for (model, dataset), c in cells.items():
+        theirs = c.published.mean if c.published else None
+        lines.append(
+            [
+                _cell(model),
+                _cell(dataset),
+                _verdict(c.verdict),
+                _cell(c.ours, c.mean),
+                _cell(c.published.text if c.published else "–", theirs),
+                *_difference(c.delta, c.standard_error),
+                _cell(why.get((model, dataset), ""), kind="why"),
+            ]
+        )
+    head = ("model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why")
+    return _sortable("Every cell that was run", head, lines)
+
+
+def rows_html(rows: Iterable[Row]) -> str:
+    """Every row of the table as a whole, a line each."""
+    lines = []
+    for row in rows:
+        delta, error = math.nan, math.nan
+        if row.pooled:
+            delta, error = row.pooled.delta, row.pooled.standard_error
+        counts = [_cell(str(n), n) for n in (row.cells, row.higher, row.lower)]
+        verdict = _verdict(row.verdict)
+        lines.append([_cell(row.model), verdict, *_difference(delta, error), *counts])
+    head = ("model", "together", "mean Δ", "SE", "Δ / SE", "cells", "higher", "lower")
+    return _sortable("Every row as a whole", head, lines)
+
+
+def matrix_html(cells: Mapping[Place, Comparison]) -> str:
+    """Models by graphs: the sign of the verdict, and Δ in points, for all cells of the table."""
+    body = []
+    for model in row_names():
+        line = [f'<th scope="row">{escape(model)}</th>']
+        for dataset in PAPER_DATASETS:
+            c = cells.get((model, dataset))
+            verdict = c.verdict if c else "not run"
+            shown = SIGNS[verdict]
+            if c and not math.isnan(c.delta):
+                shown += f" {_minus(f'{c.delta:+.1f}')}"
+            said = f"ours {c.ours}, paper {c.published.text}" if c and c.published else ""
+            line.append(
+                f'<td class="{_kind(verdict)}" title="{escape(said)}">{shown}'
+                f'<span class="visually-hidden"> {verdict}</span></td>'
+            )
+        body.append(f"<tr>{''.join(line)}</tr>")
+    head = "".join(f'<th scope="col">{name}</th>' for name in PAPER_DATASETS)
+    legend = "".join(
+        f'<span class="{_kind(verdict)}">{sign} {verdict}</span>' for verdict, sign in SIGNS.items()
+    )
+    return (
+        f'<p class="verdicts">{legend}</p>{_box("Verdicts, models by graphs")}'
+        '<table class="dataframe verdicts matrix"><thead><tr><th scope="col">model</th>'
+        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _cell(text: str, key: float | None = None, kind: str = "") -> tuple[str, str]:
+    """What a cell of a table that sorts shows, and its attributes."""
+    # Only numbers are sorted by something else than what they read.
+    by = "" if key is None or math.isnan(key) else f' data-sort="{key:.6g}"'
+    return escape(text), by + (f' class="{kind}"' if kind else "")
+
+
+def _difference(delta: float, error: float) -> list[tuple[str, str]]:
+    ratio = delta / error if error else math.nan
+    numbers = (delta, "+.2f"), (error, ".2f"), (ratio, "+.1f")
+    return [_cell("–" if math.isnan(x) else _minus(format(x, form)), x) for x, form in numbers]
+
+
+def _verdict(verdict: str) -> tuple[str, str]:
+    return _cell(f"{SIGNS[verdict]} {verdict}", kind=_kind(verdict))
+
+
+def _kind(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+def _minus(number: str) -> str:
+    if not number.strip("+-0."):  # what rounds to nothing has no sign
+        return number.lstrip("+-")
+    return number.replace("-", "−")
+
+
+def _sortable(label: str, head: Sequence[str], lines: Iterable[Sequence[tuple[str, str]]]) -> str:
+    body = []
+    for first, *rest in lines:
+        tags = [f'<th scope="row"{first[1]}>{first[0]}</th>']
+        tags += [f"<td{attributes}>{text}</td>" for text, attributes in rest]
+        body.append(f"<tr>{''.join(tags)}</tr>")
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    return (
+        f'{_box(label)}<table class="dataframe verdicts sortable"><thead><tr>{names}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _box(label: str) -> str:
+    # It scrolls, so a keyboard has to reach it.
+    return f'<div class="table-box" role="region" tabindex="0" aria-label="{escape(label)}">'

@@ -1,0 +1,147 @@
+"""Table 3: which of its cells have records, and how these stand to the paper's."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from acm import paper
+from acm.data.names import PAPER_DATASETS
+from acm.errors import UsageError
+from acm.experiments import Record, recipe
+from acm.experiments.recipes import HYPERPARAMETERS
+from acm.nn import MODELS
+from acm.report.comparison import LIMIT, Comparison, Pooled, compare, pooled
+
+#: A cell's place: model and graph.
+Place = tuple[str, str]
+
+
+def row_names() -> list[str]:
+    """The models of Table 3, from its first row to its last."""
+    return [name for name, entry in MODELS.items() if 3 in entry.tables]
+
+
+def table_3(records: Iterable[Record]) -> dict[Place, Comparison]:
+    """Ours against the paper's for every cell of Table 3 that there are records of.
+
+    Args:
+        records: Of any experiments, in any order. Those count that are of a cell's recipe, on
+            random splits: not other hyperparameters, nor ablations.
+
+    Returns:
+        Comparisons by model and graph, in the order of the table.
+    """
+    there: dict[Place, list[Record]] = {}
+    for record in sorted(records, key=lambda r: r.split):
+        there.setdefault((record.model, record.dataset), []).append(record)
+    found = {}
+    for place in ((model, dataset) for model in row_names() for dataset in PAPER_DATASETS):
+        if place in there and (kept := _by_recipe(there[place], *place)):
+            found[place] = compare(kept)
+    return found
+
+
+def _by_recipe(records: Sequence[Record], model: str, dataset: str) -> list[Record]:
+    asked, own = recipe(model, dataset), MODELS[model]
+    names = (*HYPERPARAMETERS, "options")
+    return [
+        r
+        for r in records
+        if (r.protocol, r.seed) == ("random", 0)
+        and (r.channels, r.mix) == ("+".join(own.channels), own.mix)
+        and all(getattr(r, name) == getattr(asked, name) for name in names)
+    ]
+
+
+def published(model: str, dataset: str) -> paper.Published | None:
+    """The paper's cell in Table 3, whether or not it was run; `None` where there is none."""
+    try:
+        return paper.published("sota", model=model, dataset=dataset)
+    except UsageError:
+        return None
+
+
+def off(cells: Mapping[Place, Comparison]) -> dict[Place, Comparison]:
+    """Those whose two means differ by more than two standard errors."""
+    return {place: c for place, c in cells.items() if c.verdict in ("higher", "lower")}
+
+
+def coverage_sentence(cells: Mapping[Place, Comparison]) -> str:
+    """How many cells were run, and how many of these agree with the paper, in words."""
+    whole = len(row_names()) * len(PAPER_DATASETS)
+    counted = [c.verdict for c in cells.values() if c.verdict != "not comparable"]
+    said = f"There are records of {len(cells)} of Table 3's {whole} cells"
+    if left := len(cells) - len(counted):
+        said += f"; {left} cannot be compared, for want of a mean or a spread on either side"
+    if not counted:
+        return f"{said}."
+    number = {verdict: counted.count(verdict) for verdict in ("reproduced", "higher", "lower")}
+    return (
+        f"{said}. Of {len(counted)} that can be compared {number['reproduced']}"
+        f" ({100 * number['reproduced'] / len(counted):.0f} %) lie within {LIMIT:g} standard errors"
+        f" of the paper's mean, {number['higher']} above it and {number['lower']} below."
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model on all graphs together.
+
+    Attributes:
+        model: Its name.
+        cells: How many of its cells were run and can be compared.
+        higher, lower: How many of these are more than two standard errors off.
+        pooled: Their mean difference; Cornell is left out of it, which has the nodes, features,
+            labels and splits of Texas. `None` where nothing else is left.
+    """
+
+    model: str
+    cells: int
+    higher: int
+    lower: int
+    pooled: Pooled | None
+
+    @property
+    def verdict(self) -> str:
+        """`"higher"` or `"lower"` where the mean difference is more than two standard errors."""
+        if self.pooled is None:
+            return "not comparable"
+        if abs(self.pooled.delta) <= LIMIT * self.pooled.standard_error:
+            return "reproduced"
+        return "higher" if self.pooled.delta > 0 else "lower"
+
+
+def rows(cells: Mapping[Place, Comparison]) -> list[Row]:
+    """Every model with a cell that can be compared, on all its graphs together."""
+    found = []
+    for model in row_names():
+        own = {d: c for (m, d), c in cells.items() if m == model}
+        own = {d: c for d, c in own.items() if c.verdict != "not comparable"}
+        if own:
+            verdicts = [c.verdict for c in own.values()]
+            rest = [c for d, c in own.items() if d != "cornell"]
+            together = pooled(rest) if rest else None
+            counts = verdicts.count("higher"), verdicts.count("lower")
+            found.append(Row(model, len(own), *counts, together))
+    return found
+
+
+def lean_sentence(rows: Sequence[Row]) -> str:
+    """Which rows are off as a whole, in words."""
+    there = [row for row in rows if row.pooled]
+    if not there:
+        return "No row can be compared yet."
+    named = {
+        side: ", ".join(
+            f"{row.model} ({row.pooled.delta:+.1f})" for row in there if row.verdict == side
+        )
+        for side in ("higher", "lower")
+    }
+    mean = statistics.fmean(row.pooled.delta for row in there)
+    return (
+        f"Of {len(there)} rows, those whose mean difference is more than {LIMIT:g} of its standard"
+        f" errors above zero are {named['higher'] or 'none'}; below zero:"
+        f" {named['lower'] or 'none'}. The mean over the rows is {mean:+.2f} points."
+    )

@@ -1,0 +1,94 @@
+"""The cards: all that there is to know of every model, and nothing that is not so."""
+
+import re
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from acm.experiments import cell, recipe
+from acm.nn import MODELS, build
+from acm.paper import published
+from acm.report.cards import GRAPHS, anchor, card_text, cards, overview, size, stacks
+from acm.report.formula import latex
+from acm.report.table3 import table_3
+from tests.records import make_record
+
+ROOT = Path(__file__).parents[2]
+SHOWN = [name for name, entry in MODELS.items() if entry.tables or entry.beyond]
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return table_3([make_record(t, 0.9) for t in cell("cornell", "GCN", splits=2)])
+
+
+def test_sizes_are_those_of_the_models_on_cora():
+    # GCN and MLP-2 have no biases: 1433 features, 64 hidden, 7 classes.
+    assert size("GCN") == size("MLP-2") == "92,160" and stacks("GCN") == "yes"
+    own = sum(
+        p.numel() for p in build("FAGCN", 1433, 7, recipe("FAGCN", "cora").hidden).parameters()
+    )
+    assert size("FAGCN") == f"{own:,}"
+
+
+@pytest.mark.parametrize("name", ["GAT", "GCN", "GCNII*", "ACM-GCN", "ACM-GCN++"])
+def test_a_card_of_the_book(name, cells):
+    card, entry = cards([name], cells), MODELS[name]
+    assert f'id="{anchor(name)}"' in card and latex(entry.equation) in card
+    assert entry.heterophily in card and f"{{cite:t}}`{entry.source}`" in card
+    assert f"{size(name)} parameters on Cora" in card
+    for dataset in GRAPHS:
+        (line,) = re.findall(rf"^\| {dataset} \|.*$", card, re.MULTILINE)
+        _, _, theirs, ours, _ = (part.strip() for part in line.split("|"))
+        there = published("sota", model=name, dataset=dataset).text if entry.tables else "–"
+        assert theirs == there
+        run = (name, dataset) in cells
+        assert ours == ("90.00 ± 0.00, higher" if run else "not run")
+        r = recipe(name, dataset)
+        lines = [line.replace("\\", "") for line in card.splitlines() if line.startswith("- **")]
+        (line,) = (line for line in lines if dataset in line.split("**")[1].split(", "))
+        assert f"lr {r.lr:g}," in line and f"hidden {r.hidden}" in line
+        assert line.endswith(f"{r.sentence()}.")
+    assert card.count("<details") == card.count("</details>") == 1
+
+
+def test_several_cards_and_an_overview(cells):
+    names = ["SGC-1", "SGC-2"]
+    assert cards(names, cells).count("<details") == 2
+    head, _, *lines = overview(cells).splitlines()
+    assert len(lines) == len(SHOWN) == 31 and head.count("|") == lines[0].count("|")
+    for name, line in zip(SHOWN, lines):
+        assert f'<a href="#{anchor(name)}">{name}</a>' in line
+        assert f"`{MODELS[name].source}`" in line
+    (gcn,) = (line for line in lines if ">GCN<" in line)
+    assert "| 90.0 (82.5) |" in gcn and gcn.count("not run") == 2
+
+
+def test_anchors_are_those_of_one_card_each():
+    found = [anchor(name) for name in MODELS]
+    assert len(set(found)) == len(found) and all(re.fullmatch("[a-z0-9-]+", a) for a in found)
+
+
+def test_the_page_has_a_card_for_every_model(cells):
+    page = jupytext.read(ROOT / "notebooks" / "models.md", fmt="md:myst")
+    said: list[str] = []
+    names = {"cards": lambda asked, _: said.extend(asked), "Markdown": str, "cells": cells}
+    for part in page.cells:
+        if part.cell_type == "code" and "Markdown(cards(" in part.source:
+            exec(part.source, names)
+    assert sorted(said) == sorted(SHOWN)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_paper_is_in_the_bibliography(name):
+    entries = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
+    assert f"{{{MODELS[name].source}," in entries
+
+
+def test_a_card_for_the_terminal():
+    card = card_text("ACM-GCNII*")
+    assert card.startswith("ACM-GCNII* (Table 3)\n\n  H_l = Mix_c ReLU(")
+    assert "channels     low+high+identity, mixed node by node" in card
+    assert f"weights      {size('ACM-GCNII*')} on Cora\nstacks       yes" in card
+    assert card.count(" published: ") == 10

@@ -1,0 +1,44 @@
+"""The models' equations as LaTeX: every sign has one, and brackets close."""
+
+import doctest
+
+import pytest
+
+from acm.nn import MODELS
+from acm.report import formula
+from acm.report.formula import latex
+
+
+def test_the_examples():
+    assert doctest.testmod(formula) == doctest.TestResults(0, 2)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_equation_becomes_latex(name):
+    found = latex(MODELS[name].equation)
+    assert found.isascii()
+    for opening, closing in ("()", "[]", "{}"):
+        assert found.count(opening) == found.count(closing)
+    # All that is left beside commands is a sign of its own: no word is set as a product of letters.
+    assert "  " not in found.replace(r", \\ ", "")
+    # Every part of it is there, one a line.
+    lines = found.count(r"\\") + 1
+    assert found.count("&=") == (lines if lines > 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("plain", "expected"),
+    [
+        ("α^k_ij W^k h_j", r"\alpha^k_{ij} W^k h_j"),
+        ("β_l = log(λ/l + 1)", r"\beta_l = \operatorname{log}(\lambda /l + 1)"),
+        ("H' = ∥_{i,r} Ã_{i,r} H", r"H' = \mathop{\Vert}_{i,r} \tilde{A}_{i,r} H"),
+        ("[h_i ∥ h_j] / √(d_i d_j)", r"[h_i \mathbin{\Vert} h_j] / \sqrt{d_i d_j}"),
+        ("mean_{j∈N(i)} h_j", r"\operatorname{mean}_{j\in N(i)} h_j"),
+        ("Y = Σ_k γ_k Â_sym² X, γ learned", r"Y = \sum_k \gamma_k \hat{A}_{\mathrm{sym}}^2 X,"
+         r" \gamma \text{ learned }"),
+        ("Y = A, X, and W_{c,l} = B", r"Y = A, X, \text{ and } W_{c,l} = B"),
+        ("Y = ξ X", "Y = ξ X"),  # unknown: left as it is
+    ],
+)  # fmt: skip
+def test_parts_by_hand(plain, expected):
+    assert latex(plain) == expected

@@ -1,0 +1,185 @@
+"""Table 3 from any records: the right cells, and pages that show all of them and no other."""
+
+import math
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+from acm.data import PAPER_DATASETS  # noqa: E402
+from acm.errors import UsageError  # noqa: E402
+from acm.experiments import cell  # noqa: E402
+from acm.paper import published  # noqa: E402
+from acm.report.markup import cells_html, matrix_html, rows_html  # noqa: E402
+from acm.report.strips import plot_column, plot_columns  # noqa: E402
+from acm.report.table3 import (  # noqa: E402
+    coverage_sentence,
+    lean_sentence,
+    row_names,
+    rows,
+    table_3,
+)
+from tests.records import make_record  # noqa: E402
+
+
+def records(model, dataset, *accuracies, **options):
+    trials = cell(dataset, model, splits=len(accuracies), **options)
+    return [make_record(t, a) for t, a in zip(trials, accuracies)]
+
+
+def like_the_paper(model, dataset, shift=0.0):
+    """Two splits whose mean is the paper's, but for a shift in points."""
+    mean = published("sota", model=model, dataset=dataset).mean + shift
+    return records(model, dataset, mean / 100 - 0.001, mean / 100 + 0.001)
+
+
+class Table(HTMLParser):
+    """Texts of a table's cells, line by line, and what they are sorted by."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.lines, self.keys, self.open = [], [], False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.lines.append([])
+            self.keys.append([])
+        if tag in ("td", "th"):
+            self.lines[-1].append("")
+            self.keys[-1].append(dict(attrs).get("data-sort"))
+            self.open = True
+
+    def handle_endtag(self, tag):
+        self.open = self.open and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.open:
+            self.lines[-1][-1] += data
+
+
+def test_the_rows_are_those_that_the_paper_prints():
+    assert len(row_names()) == 28 and row_names()[0] == "MLP-2"
+    for model in row_names():
+        assert published("sota", model=model, dataset="cora").mean is not None
+
+
+def test_which_records_make_the_table():
+    whole = records("ACM-GCN", "cornell", 0.9, 0.95)
+    found = table_3(
+        [
+            *records("GCN", "cora", 0.8),
+            *reversed(whole),
+            *records("ACM-GCN", "cornell", 0.1, channels="low+high"),
+            *records("ACM-GCN", "cornell", 0.1, protocol="fixed"),
+            *records("ACM-GCN", "synthetic", 0.1),
+            *records("MLP-1", "cornell", 0.1),
+        ]
+    )
+    assert list(found) == [("GCN", "cora"), ("ACM-GCN", "cornell")]
+    assert found["ACM-GCN", "cornell"].records == tuple(whole)
+
+
+def test_of_several_runs_of_a_cell_the_recipes_counts():
+    by_recipe = records("GCN", "cora", 0.8, 0.9)
+    other = records("GCN", "cora", 0.7, hyperparameters={"lr": 0.5})
+    options = records("GCNII", "cora", 0.7, hyperparameters={"layers": 3})
+    seed = [replace(r, seed=1) for r in by_recipe]
+    for order in ([*other, *seed, *by_recipe, *options], [*by_recipe, *seed, *other]):
+        assert list(table_3(order)) == [("GCN", "cora")]
+        assert table_3(order)["GCN", "cora"].records == tuple(by_recipe)
+    assert table_3([*other, *seed, *options]) == {}
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return table_3(
+        [
+            *like_the_paper("GCN", "cornell", -30),
+            *like_the_paper("GCN", "texas", -20),
+            *like_the_paper("GCN", "cora"),
+            *like_the_paper("GAT", "cora", 12),
+            *records("SGC-1", "cora", 0.5),
+        ]
+    )
+
+
+def test_sentences_count_what_is_there(cells):
+    assert coverage_sentence({}) == "There are records of 0 of Table 3's 280 cells."
+    said = coverage_sentence(cells)
+    assert said.startswith("There are records of 5 of Table 3's 280 cells; 1 cannot be")
+    assert "Of 4 that can be compared 1 (25 %) lie within 2 standard errors" in said
+    assert "1 above it and 2 below" in said
+
+
+def test_a_row_leaves_cornell_out_of_its_mean(cells):
+    gat, gcn = rows(cells)
+    assert (gat.model, gat.cells, gat.higher, gat.lower) == ("GAT", 1, 1, 0)
+    assert (gcn.model, gcn.cells, gcn.higher, gcn.lower) == ("GCN", 3, 0, 2)
+    assert gcn.pooled.delta == pytest.approx((-20 + 0) / 2) and gcn.verdict == "lower"
+    assert gat.pooled.delta == pytest.approx(12) and gat.verdict == "higher"
+    said = lean_sentence([gat, gcn])
+    assert "above zero are GAT (+12.0); below zero: GCN (-10.0)" in said and "+1.00 points" in said
+    assert lean_sentence([]) == "No row can be compared yet."
+    (alone,) = rows(table_3(like_the_paper("GCN", "cornell")))
+    assert alone.pooled is None and alone.verdict == "not comparable"
+    assert lean_sentence([alone]) == "No row can be compared yet."
+
+
+def test_the_table_that_sorts_has_every_cell_and_its_reason(cells):
+    html = cells_html(cells, {("GCN", "texas"): "a < b"})
+    table = Table(html)
+    head, *lines = table.lines
+    assert head == ["model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why"]
+    assert [tuple(line[:2]) for line in lines] == list(cells)
+    there = {tuple(line[:2]): line for line in lines}
+    assert [there["GCN", "texas"][k] for k in (2, 5, 8)] == ["▼ lower", "−20.00", "a < b"]
+    assert [there["GCN", "cornell"][k] for k in (2, 8)] == ["▼ lower", "unexplained"]
+    assert [there["GCN", "cora"][k] for k in (2, 5, 8)] == ["= reproduced", "0.00", ""]
+    assert there["SGC-1", "cora"][2] == "○ not comparable"
+    assert there["SGC-1", "cora"][6:] == ["–", "–", ""]
+    for line, keys, c in zip(lines, table.keys[1:], cells.values()):
+        assert keys[:3] == [None] * 3 and float(keys[3]) == pytest.approx(c.mean, rel=1e-5)
+        assert float(keys[5]) == pytest.approx(c.delta, abs=1e-4)
+        assert (keys[6] is None) == math.isnan(c.standard_error) == (line[6] == "–")
+
+
+def test_the_matrix_has_all_cells_of_the_table(cells):
+    head, *lines = Table(matrix_html(cells)).lines
+    assert head == ["model", *PAPER_DATASETS] and [line[0] for line in lines] == row_names()
+    shown = {
+        (line[0], dataset): text for line in lines for dataset, text in zip(head[1:], line[1:])
+    }
+    assert len(shown) == 280
+    assert sum(text == "· not run" for text in shown.values()) == 280 - len(cells)
+    assert shown["GCN", "texas"] == "▼ −20.0 lower"
+    assert shown["GAT", "cora"] == "▲ +12.0 higher"
+    assert shown["GCN", "cora"] == "= 0.0 reproduced"
+    assert shown["SGC-1", "cora"].endswith("not comparable")
+
+
+def test_the_table_of_rows(cells):
+    head, gat, gcn = Table(rows_html(rows(cells))).lines
+    assert head[2] == "mean Δ" and gcn[:3] == ["GCN", "▼ lower", "−10.00"]
+    assert gcn[5:] == ["3", "0", "2"] and gat[:2] == ["GAT", "▲ higher"]
+
+
+def test_nothing_run_is_empty_tables_and_no_figure():
+    assert len(Table(cells_html({})).lines) == 1 and len(Table(matrix_html({})).lines) == 29
+    with pytest.raises(UsageError, match="no cell of Table 3 was run on cora"):
+        plot_column({}, "cora")
+
+
+def test_a_column_shows_every_split_and_the_papers(cells):
+    assert len(plot_columns(cells)) == 3 and plot_columns({}) == []
+    (axes,) = plot_column(cells, "cora").axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["GAT ▲", "SGC-1", "GCN"]
+    dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o"]
+    assert dots[0] == pytest.approx([100 * r.test_accuracy for r in cells["GAT", "cora"].records])
+    assert [c.lines[0].get_xdata()[0] for c in axes.containers] == [
+        published("sota", model=m, dataset="cora").mean for m in ("GAT", "SGC-1", "GCN")
+    ]
