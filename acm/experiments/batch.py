@@ -18,7 +18,7 @@ from acm.experiments.store import Row
 from acm.experiments.task import Task, fit_trials, ready, setting
 from acm.experiments.trial import Trial
 from acm.kernels.memory import keep_freed_memory
-from acm.training import Fit, batch_size
+from acm.training import Fit, batch_size, stackable
 
 
 @contextmanager
@@ -54,12 +54,14 @@ class Batch:
         device: Where.
         threads: How many CPU threads there are for the batch.
         blind: Whether nothing is tested.
+        stack: Whether they are stacked, all of them; `None` leaves it to `acm.training.fit`.
     """
 
     trials: tuple[Trial, ...]
     device: str = "cpu"
     threads: int = 1
     blind: bool = False
+    stack: bool | None = None
 
 
 def run_batch(batch: Batch, stop: threading.Event | None = None) -> list[Row | UsageError]:
@@ -74,7 +76,9 @@ def run_batch(batch: Batch, stop: threading.Event | None = None) -> list[Row | U
         if stop is not None and stop.is_set():
             raise InterruptedError
 
-    options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch)
+    options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch, stack=batch.stack)
+    if batch.stack:
+        options["batch"] = len(batch.trials)
     with on_threads(batch.threads):
         task, splits, fits = fit_trials(batch.trials, batch.device, **options)
     return [
@@ -107,12 +111,16 @@ def batches(
     threads = max(1, place.size // max(1, len(trials)))  # fewer trials than cores share loops
     for group in groups.values():
         most = min(MOST.get(device.split(":")[0], 10), -(-len(group) // place.size))
-        if place.kind == "here":  # the smaller the pieces, the sooner all threads are done
+        stack = None
+        if place.kind == "here":  # seen once for all threads
             task, model, graph = ready(group[0], device)
-            first = setting(group[0], task.split(group[0]))
-            most = min(most, batch_size(model, task.x, graph, first))
+            one = model, task.x, graph, setting(group[0], task.split(group[0]))
+            stack = stackable(*one)
+            # The smaller the pieces, the sooner all threads are done.
+            most = min(most, batch_size(*one)) if stack else most
         parts = -(-len(group) // max(1, most))
-        result += [Batch(tuple(group[k::parts]), device, threads, blind) for k in range(parts)]
+        pieces = (tuple(group[k::parts]) for k in range(parts))
+        result += [Batch(piece, device, threads, blind, stack) for piece in pieces]
     return result
 
 

@@ -147,10 +147,11 @@ def hyperparameters(model: str, dataset: str, protocol: str = "random") -> Hyper
         UsageError: For an unknown name, or a cell for which the paper publishes none.
     """
     protocol = find("protocol", protocol, PROTOCOLS)
-    there = [(find_table(key), r) for key in PROTOCOLS[protocol] for r in records(key)]
-    for table, record in there:
-        if (fold(record["name"]), record["dataset"]) == (fold(model), fold(dataset)):
-            return _read(table, record, protocol)
+    there = [(key, r) for key in PROTOCOLS[protocol] for r in records(key)]
+    graph, row = fold(dataset), fold(model)
+    for key, record in there:
+        if record["dataset"] == graph and fold(record["name"]) == row:
+            return _read(find_table(key), record, protocol)
     model = find("model", model, known_models())
     datasets = unique(r["dataset"] for _, r in there if r["name"] == model)
     if not datasets:

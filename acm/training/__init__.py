@@ -3,7 +3,7 @@
 from acm.training.fit import Fit, History, fit
 from acm.training.protocol import DEEZER, RELEASED, Protocol, protocol_for
 from acm.training.setting import Setting
-from acm.training.stack import batch_size
+from acm.training.stack import batch_size, stackable
 
 __all__ = [
     "DEEZER",
@@ -15,4 +15,5 @@ __all__ = [
     "batch_size",
     "fit",
     "protocol_for",
+    "stackable",
 ]
