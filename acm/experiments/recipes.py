@@ -77,7 +77,8 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     """What a cell is trained with, and where that comes from.
 
     In this order: the paper's optimum; what we chose where it publishes none, from the data file
-    `recipes.csv`, with the reason; on fixed splits the model's recipe for random ones.
+    `recipes.csv`, with the reason; on fixed splits the model's recipe for random ones. What an
+    optimum leaves out is what `recipes.csv` has for the very cell, or the model's default.
 
     Args:
         model: Name of the model, in any case.
@@ -218,11 +219,12 @@ def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
     notes = [n for n in row.notes if not n.startswith("the result beside")]
     if row.lr == 0:  # FAGCN on Squirrel, fixed splits
         return None
-    left = [name for name in known if name not in options]
-    if left:
-        notes.append(
-            "not printed, the default: " + ", ".join(f"{n} {known[n]}" for n in sorted(left))
-        )
+    if left := sorted(name for name in known if name not in options):
+        chosen = _chosen_rows().get((model, dataset, protocol))
+        values = read_options(model, chosen["options"]) if chosen else known
+        why = f"chosen because {chosen['reason']}" if chosen else "the default"
+        notes.append(f"not printed, {why}: " + ", ".join(f"{n} {values[n]}" for n in left))
+        options |= {name: values[name] for name in left}
     origin = "slip" if slip else "published"
     return _made(model, dataset, protocol, shared, options, origin, row.source, notes, slip)
 

@@ -120,3 +120,11 @@ def test_bad_names_are_said_in_one_line(arguments, words):
     with pytest.raises(UsageError, match=words) as error:
         recipe(*arguments)
     assert "\n" not in str(error.value)
+
+
+def test_what_a_printed_recipe_leaves_out_is_what_was_chosen_for_the_very_cell():
+    r = recipe("APPNP", "wisconsin")
+    assert (r.origin, r.lr, r.weight_decay) == ("published", 0.05, 0.001)
+    assert r.options == "K=10 alpha=0.9" and "not printed, chosen because" in r.sentence()
+    r = recipe("GAT+JK", "cora")
+    assert r.origin == "published" and "chosen because" not in r.sentence()
