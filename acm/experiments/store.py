@@ -271,8 +271,12 @@ def _fault(record: Row) -> str | None:
     return None
 
 
-def results(table: str) -> Store:
+def results(table: str, kind: type[Row] = Record) -> Store:
     """The committed records of a table: `results/<table>.csv` of this checkout.
+
+    Args:
+        table: The file's name.
+        kind: What a row is, see `Store`.
 
     Raises:
         UsageError: If there are none; the line names what there is.
@@ -284,7 +288,7 @@ def results(table: str) -> Store:
             f"no committed records {table!r}: there are {', '.join(there) or 'none'}"
             " (an installed package has none, a checkout has)"
         )
-    return Store(folder / f"{table}.csv")
+    return Store(folder / f"{table}.csv", kind)
 
 
 def _cells(record: Row) -> list[str]:
