@@ -10,6 +10,9 @@ from acm.nn import MODELS
 
 Value = int | float | str
 
+#: More layers, heads or steps than these are a slip of the hand, and would be built for hours.
+MOST = 10_000
+
 
 def own(model: str) -> dict[str, Value]:
     """A model's own hyperparameters with their defaults, by the names of the tables: `lambda`."""
@@ -62,6 +65,8 @@ def _as(kind: type, name: str, value: object) -> Value:
             raise ValueError
     except (ValueError, TypeError, OverflowError):
         raise UsageError(f"{name}={value!r}: {needed} is needed") from None
+    if kind is int and abs(found) > MOST:
+        raise UsageError(f"{name}={value}: at most {MOST:,} are possible")
     if kind is str and (not found or set(found) & set(" =,\n\"'")):
         raise UsageError(f"{name}={value!r}: {needed} is needed")
     return found

@@ -24,6 +24,7 @@ __all__ = [
     "Network",
     "build",
     "each",
+    "load_own",
     "model_name",
     "product",
     "register",

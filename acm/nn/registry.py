@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from torch import nn
@@ -113,12 +113,49 @@ def register(
         about: Other attributes of `Entry`.
 
     Raises:
-        UsageError: If another model has the name.
+        UsageError: If another model has the name, or `build` could not call the constructor.
     """
+    if not isinstance(name, str) or not name.strip() or set(name) & set(",\n"):
+        raise UsageError(f"a model's name is {name!r}: words without commas are needed")
     if name.casefold() in (known.casefold() for known in MODELS):
         raise UsageError(f"there is a model {name} already: another name is needed")
-    MODELS[name] = Entry(name, constructor, equation, **about)
-    return MODELS[name]
+    if not isinstance(equation, str) or "\n" in equation:
+        raise UsageError(f"the equation of {name} is {equation!r}: one line of text is needed")
+    if odd := set(about) - {f.name for f in fields(Entry)}:
+        raise UsageError(f"{name}: a model has no {', '.join(sorted(odd))}")
+    entry = Entry(name, constructor, equation, **about)
+    _check_constructor(entry)
+    MODELS[name] = entry
+    return entry
+
+
+def _check_constructor(entry: Entry) -> None:
+    """Raise `UsageError` unless `build` can call it; one named by a text is looked at then."""
+    make = entry.constructor
+    if isinstance(make, str) and make.count(":") == 1:
+        return
+    if not callable(make):
+        raise UsageError(
+            f"the constructor of {entry.name} is {make!r}: a class, or 'module:class', is needed"
+        )
+    given = dict(hidden=64, dropout=0.5) | dict(entry.fixed)
+    given |= dict(channels=entry.channels, mix=entry.mix) if entry.channels else {}
+    try:
+        inspect.signature(make).bind(1, 1, **given)
+    except TypeError as error:
+        raise UsageError(
+            f"{entry.name} cannot be called as"
+            f" constructor(in_channels, out_channels, hidden=…, dropout=…): {error}"
+        ) from error
+    if taken := {"lr", "weight_decay"} & set(entry.own):
+        raise UsageError(
+            f"{entry.name} has a hyperparameter {', '.join(sorted(taken))} of its own: another"
+            " name is needed, for every training has one of that name"
+        )
+    if isinstance(make, type) and not hasattr(make, "reset_parameters"):
+        raise UsageError(
+            f"{entry.name} has no reset_parameters(), by which every trial draws initial weights"
+        )
 
 
 def model_name(name: str) -> str:
@@ -184,9 +221,10 @@ def load_own() -> None:
     """Import what `ACM_MODELS` names: modules, or files, that register further models.
 
     Raises:
-        UsageError: If one of them cannot be found.
+        UsageError: If one of them cannot be loaded, whatever is wrong with it.
     """
-    for number, name in enumerate(filter(None, os.environ.get("ACM_MODELS", "").split(","))):
+    names = (name.strip() for name in os.environ.get("ACM_MODELS", "").split(","))
+    for number, name in enumerate(filter(None, names)):
         try:
             if not name.endswith(".py"):
                 importlib.import_module(name)
@@ -195,8 +233,9 @@ def load_own() -> None:
             spec = importlib.util.spec_from_file_location(f"acm_models_{number}", path)
             sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-        except (ModuleNotFoundError, FileNotFoundError) as error:
+        except Exception as error:
+            said = " ".join(str(error).split())
             raise UsageError(
-                f"ACM_MODELS names {name!r}, which cannot be loaded ({error}): a module or the"
-                " path of a .py file is needed"
+                f"ACM_MODELS names {name!r}, which cannot be loaded ({type(error).__name__}:"
+                f" {said}): a module, or the path of a .py file, that registers models is needed"
             ) from error

@@ -64,6 +64,7 @@ def test_channels_and_mixing():
         (("cornell", "GCN", "random", 1, 0, {"layers": 3}), "unknown hyperparameter 'layers'"),
         (("cora", "GCNII", "random", 1, 0, {"layers": 2.5}), "layers=2.5: a whole number"),
         (("cora", "GCNII", "random", 1, 0, {"layers": 0}), "layers=0"),
+        (("cora", "GCNII*", "random", 1, 0, {"layers": 10**9}), "at most 10,000"),
         (("cora", "GCNII", "random", 1, 0, {"alpha": "x"}), "alpha='x': a number"),
         (("cora", "GCN+JK", "random", 1, 0, {"jk": "sum"}), "jk"),
         (("cora", "GCN+JK", "random", 1, 0, {"jk": "a b"}), "jk='a b': a word"),

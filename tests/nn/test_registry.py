@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acm import paper
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
-from acm.nn import CHANNELS, MODELS, build, model_name, register
+from acm.nn import CHANNELS, MODELS, build, load_own, model_name, register
 from acm.nn.dropout import Dropout
 from acm.training import Protocol, Setting, fit
 from acm.training.stack import stackable
@@ -224,3 +224,59 @@ def test_a_model_of_ones_own_is_known_everywhere(tmp_path, monkeypatch):
     monkeypatch.setenv("ACM_MODELS", str(tmp_path / "none.py"))
     done = subprocess.run([sys.executable, "-m", "acm", "models"], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "none.py" in done.stderr
+
+
+class Bare(torch.nn.Module):
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5):
+        super().__init__()
+
+
+class Narrow(Bare):
+    def __init__(self, in_channels, out_channels, dropout=0.5):
+        super().__init__(in_channels, out_channels)
+
+    def reset_parameters(self):
+        pass
+
+
+class Rated(Narrow):
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, lr=0.1):
+        super().__init__(in_channels, out_channels)
+
+
+@pytest.mark.parametrize(
+    "name, constructor, about, said",
+    [
+        ("", Rated, {}, "name is ''"),
+        ("a, b", Rated, {}, "without commas"),
+        (None, Rated, {}, "name is None"),
+        ("gcn", Rated, {}, "there is a model gcn already"),
+        ("New", 3, {}, "'module:class', is needed"),
+        ("New", "nowhere", {}, "'module:class', is needed"),
+        ("New", Bare, {}, r"no reset_parameters\(\)"),
+        ("New", Narrow, {}, "cannot be called as constructor.*hidden"),
+        ("New", Rated, {}, "a hyperparameter lr of its own"),
+        ("New", Rated, {"equation": "a\nb"}, "one line of text"),
+        ("New", Rated, {"colour": "red"}, "a model has no colour"),
+    ],
+)
+def test_what_cannot_be_a_model_is_refused_in_one_line_and_leaves_none(
+    name, constructor, about, said
+):
+    before = dict(MODELS)
+    with pytest.raises(UsageError, match=said) as error:
+        register(name, constructor, **({"equation": "Y = X W"} | about))
+    assert "\n" not in str(error.value) and before == MODELS
+
+
+@pytest.mark.parametrize(
+    "text", ["1 +", "raise RuntimeError('a\\nb')", "from acm.nn import nothere", "import nolib",
+             "from acm.nn import register\nregister('New', 'a:b')"],
+)  # fmt: skip
+def test_a_file_of_models_that_fails_is_said_in_one_line(text, tmp_path, monkeypatch):
+    path = tmp_path / "own.py"
+    path.write_text(text)
+    monkeypatch.setenv("ACM_MODELS", f" {path} ")
+    with pytest.raises(UsageError, match="own.py', which cannot be loaded") as error:
+        load_own()
+    assert "\n" not in str(error.value)
