@@ -145,7 +145,9 @@ def test_a_pool_whose_worker_is_killed_gives_to_the_bit_what_is_given_here(
 
 
 SCRIPT = """
-import sys
+import signal, sys
+# A shell that starts the tests in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from tests.experiments import workers
 if __name__ == "__main__":
     from acm.experiments import Store, batch, cell, run
