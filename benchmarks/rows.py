@@ -32,9 +32,9 @@ def cells(
     Args:
         graphs, models: These only; by default all.
     """
-    from acm.nn import MODELS
+    from acm.report.table3 import row_names
 
-    rows = [name for name, entry in MODELS.items() if 3 in entry.tables]
+    rows = row_names()
     wanted = [(graph, model) for graph in GRAPHS for model in rows]
     wanted += [(graph, model) for graph in LARGE for model in EVERYWHERE]
     return [
@@ -67,12 +67,12 @@ def run(args: argparse.Namespace) -> None:
 
 def memory(args: argparse.Namespace) -> None:
     """Measure every model on the heaviest graphs, and print a table."""
-    from acm.nn import MODELS
+    from acm.report.table3 import row_names
 
     graphs = args.graphs or HEAVIEST
     print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")
     print("|---|" + "---:|" * 2 * len(graphs))
-    for model in args.models or [name for name, entry in MODELS.items() if 3 in entry.tables]:
+    for model in args.models or row_names():
         found = [_apart(graph, model) for graph in graphs]
         print(f"| {model} | " + " | ".join(found) + " |", flush=True)
 

@@ -15,7 +15,7 @@ from acm.data.splits import Split
 from acm.errors import UsageError
 from acm.experiments.options import arguments
 from acm.experiments.trial import Trial, uses_random_splits
-from acm.filters import SparseMatrix, low_pass, operand
+from acm.filters import SparseMatrix, low_pass, moved, operand
 from acm.nn import build
 from acm.training import Fit, Setting, fit, protocol_for
 from acm.training.stack import own_generator
@@ -60,7 +60,7 @@ class Task:
                 found = model.operator(self.edge_index, self.x.shape[0])
                 while len(self._graphs) > 3:
                     self._graphs.pop(next(iter(self._graphs)))
-                self._graphs[make, options] = _moved(found, self.y.device)
+                self._graphs[make, options] = moved(found, self.y.device)
             return self._graphs[make, options]
 
     def split(self, trial: Trial) -> Split:
@@ -73,13 +73,6 @@ class Task:
 
 
 _FINDING = threading.Lock()
-
-
-def _moved(graph, device: torch.device):
-    """A matrix, or a tuple of them, on a device."""
-    if isinstance(graph, tuple):
-        return tuple(_moved(part, device) for part in graph)
-    return graph.to(device)
 
 
 @functools.lru_cache(maxsize=2)

@@ -4,7 +4,7 @@ The whole package has one sparse form, `SparseMatrix`: a CSR matrix that knows i
 """
 
 from acm.filters.graph import adjacency, high_pass, identity, known_norm, low_pass
-from acm.filters.sparse import SparseMatrix, operand
+from acm.filters.sparse import SparseMatrix, moved, operand
 
 __all__ = [
     "SparseMatrix",
@@ -13,5 +13,6 @@ __all__ = [
     "identity",
     "known_norm",
     "low_pass",
+    "moved",
     "operand",
 ]

@@ -209,6 +209,13 @@ class _Product(torch.autograd.Function):
         return grad_value, grad_x, None
 
 
+def moved(matrices, *args, **kwargs):
+    """`matrices.to(…)` of a `SparseMatrix`, or of each in a tuple of them, however deep."""
+    if isinstance(matrices, tuple):
+        return tuple(moved(matrix, *args, **kwargs) for matrix in matrices)
+    return matrices.to(*args, **kwargs)
+
+
 def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
     """`x` ready for `x @ w`: a `torch.sparse` tensor becomes a `SparseMatrix`, all else stays."""
     if isinstance(x, Tensor) and x.layout != torch.strided:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acm.filters import SparseMatrix, adjacency, low_pass, operand
+from acm.filters import SparseMatrix, adjacency, low_pass, moved, operand
 from acm.nn.checks import sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import extract, mix, weigh
@@ -134,7 +134,7 @@ class ACMPlus(nn.Module):
         """
         x = operand(x)
         if not isinstance(graph, tuple):
-            graph = tuple(m.to(self.first.weight) for m in self.operator(graph, x.shape[-2]))
+            graph = moved(self.operator(graph, x.shape[-2]), self.first.weight)
         x = self.input_dropout(x)
         h, first = self.first(x, *graph)
         h = self.dropout(torch.relu(h))

@@ -17,8 +17,8 @@ from acm.nn import MODELS, Entry, build
 from acm.report.comparison import Comparison
 from acm.report.formula import latex
 from acm.report.table3 import Place, published
-from acm.training import Setting
-from acm.training.stack import own_generator, stackable
+from acm.training import Setting, stackable
+from acm.training.stack import own_generator
 
 #: The graphs whose results a card of the book shows.
 GRAPHS = ("cornell", "chameleon", "cora")

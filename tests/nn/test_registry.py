@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acm import paper
 from acm.errors import UsageError
-from acm.filters import SparseMatrix
+from acm.filters import SparseMatrix, moved
 from acm.nn import CHANNELS, MODELS, build, load_own, model_name, register
 from acm.nn.dropout import Dropout
 from acm.training import Protocol, Setting, fit
@@ -121,7 +121,7 @@ def test_stacked_and_single_training_agree(name, task):
     x, edge_index, y, trials = task
     # In float64: Adam makes a full step of a gradient that rounding alone keeps from being zero.
     x, model = x.double(), make(name, 12, 2, len(y)).double()
-    graph = as_weights(model.operator(edge_index, len(y)), model)
+    graph = moved(model.operator(edge_index, len(y)), torch.float64)
     for features in (x, SparseMatrix.from_torch(x)):
         assert stackable(model, features, graph, trials[0])
         protocol = Protocol(max_epochs=6)
@@ -147,13 +147,6 @@ def test_a_trial_gives_the_same_bits_in_any_batch(name, task):
             assert ours.stacked and theirs.stacked
             assert ours.history.val_loss == theirs.history.val_loss
             assert torch.equal(ours.prediction, theirs.prediction)
-
-
-def as_weights(graph, model):
-    """A model's operator, in the type of its weights."""
-    if isinstance(graph, tuple):
-        return tuple(as_weights(part, model) for part in graph)
-    return graph.to(next(model.parameters()))
 
 
 @pytest.mark.parametrize("name", EVERY)

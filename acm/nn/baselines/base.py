@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, adjacency, low_pass, operand
+from acm.filters import SparseMatrix, adjacency, low_pass, moved, operand
 from acm.nn.checks import sizes
 from acm.nn.product import product
 
@@ -66,7 +66,7 @@ class Baseline(nn.Module):
                 f" for the layer has in_channels={self.in_channels}"
             )
         if isinstance(graph, Tensor):
-            graph = _like(self.operator(graph, x.shape[-2]), next(self.parameters()))
+            graph = moved(self.operator(graph, x.shape[-2]), next(self.parameters()))
         matrices = graph if isinstance(graph, tuple) else (graph,)
         for matrix in matrices:
             if matrix.shape != (x.shape[-2], x.shape[-2]):
@@ -120,9 +120,3 @@ def proper_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
     a = adjacency(edge_index, num_nodes)
     edges = torch.stack([a.col, a.row])
     return edges[:, a.row != a.col]
-
-
-def _like(graph, weight: Tensor):
-    if isinstance(graph, tuple):
-        return tuple(_like(matrix, weight) for matrix in graph)
-    return graph.to(weight)
