@@ -35,6 +35,7 @@ class Hyperparameters:
 
     `weight_decay` is the first of `weight_decays`: on Deezer-Europe the paper prints several. What
     it does not print, or marks "-", is `None`. `notes` tells what a reader should know of the row.
+    `epoch_ms` and `seconds` are what an epoch and a run took on the paper's GPU.
     """
 
     model: str
@@ -52,6 +53,8 @@ class Hyperparameters:
     source: str
     notes: tuple[str, ...]
     weight_decays: tuple[float, ...] = ()
+    epoch_ms: float | None = None
+    seconds: float | None = None
     result: Published | None = field(default=None, repr=False)
 
 
@@ -113,6 +116,8 @@ def _read(table: Table, record: dict[str, str], protocol: str) -> Hyperparameter
         "jk": _optional(record.get("jk"), str),
         "lambda_": _optional(record.get("lambda"), float),
         "alpha": _optional(record.get("alpha"), float),
+        "epoch_ms": _optional(record.get("epoch_ms"), float),
+        "seconds": _optional(record.get("total_s"), float),
     }
     return Hyperparameters(
         model=record["name"],

@@ -1,10 +1,13 @@
 """Every model against its formula, written with dense matrices."""
 
+import statistics
+
 import pytest
 import torch
 from torch_geometric.nn import SGConv
 from torch_geometric.utils import to_undirected
 
+from acm import paper
 from acm.errors import UsageError
 from acm.filters import low_pass
 from acm.nn import ARCHITECTURES, MODELS, Dropout, build, model_name
@@ -95,7 +98,7 @@ def test_acm_gcn_without_its_channels_is_gcn(graph):
 
 def test_snowball_sees_all_that_was_before(graph):
     x, edge_index, a = graph
-    for name, hidden in (("Snowball-2", 2), ("Snowball-3", 3)):
+    for name, hidden in (("Snowball-2", 1), ("Snowball-3", 2)):
         model = build(name, 5, 3, hidden=8).eval()
         seen, w = x, weights(model)
         assert [v.shape[0] for v in w] == [5 + 8 * k for k in range(hidden + 1)]
@@ -115,21 +118,36 @@ def test_the_acm_snowballs_are_their_layers_on_what_stands_side_by_side(name, gr
     torch.testing.assert_close(model(x, edge_index), expected)
     torch.testing.assert_close(model(x.to_sparse_csr(), edge_index), expected)
     # A layer of the sizes F, F' has 3 F' (F + 1) + 9 parameters (FIDELITY 20).
-    ends = [8] * int(name[-1]) + [3]
+    ends = [8] * (int(name[-1]) - 1) + [3]
     sizes = [3 * end * (5 + 8 * k + 1) + 9 for k, end in enumerate(ends)]
     assert sum(p.numel() for p in model.parameters()) == sum(sizes)
     assert {conv.variant for conv in model.convs} == {name.split("-")[0].lower()}
 
 
-def test_gcn_and_snowball_with_no_hidden_layer_between_agree(graph):
-    # What Snowball-2 adds to a GCN of three layers: without the new rows of W it is that GCN.
+def test_a_snowball_without_its_new_rows_is_a_gcn(graph):
     x, edge_index, a = graph
-    model = build("Snowball-2", 5, 3, hidden=8).eval()
+    model = build("Snowball-3", 5, 3, hidden=8).eval()
     w = weights(model)
     with torch.no_grad():
         w[1][:5], w[2][:13] = 0, 0
     gcn = a @ torch.relu(a @ torch.relu(a @ x @ w[0]) @ w[1][5:]) @ w[2][13:]
     torch.testing.assert_close(model(x, edge_index), gcn)
+
+
+@pytest.mark.parametrize("form", ["", "ACM-", "ACMII-"])
+def test_a_snowball_has_the_layers_that_the_printed_times_ask_for(form):
+    # The paper's time of an epoch as a multiple of that of GCN, with its two layers; nine graphs.
+    rows = paper.table("hyperparameters_baselines") + paper.table("hyperparameters_acm")
+    printed = {(row.model, row.dataset): row.epoch_ms for row in rows if row.epoch_ms}
+    for number in (2, 3):
+        ratios = [
+            ms / printed[f"{form}GCN", graph]
+            for (model, graph), ms in printed.items()
+            if model == f"{form}Snowball-{number}"
+        ]
+        assert len(ratios) == 9
+        asked = round(2 * statistics.median(ratios))
+        assert len(build(f"{form}Snowball-{number}", 5, 3).convs) == asked == number
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

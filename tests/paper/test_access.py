@@ -129,7 +129,7 @@ def test_an_optimum_is_typed():
         dropout=0.5, hidden=64, layers=1, heads=None, jk=None, lambda_=0.5, alpha=0.4,
         source='tab:hyperparameters_acmgnns, Cornell, row "ACM-GCNII"', notes=(),
         weight_decays=(1e-3,), result=published("hyperparameters_acm", model="ACM-GCNII",
-        dataset="cornell"),
+        dataset="cornell"), epoch_ms=6.81, seconds=1.43,
     )  # fmt: skip
     assert hyperparameters("GAT+JK", "texas").heads == 2
     assert hyperparameters("GAT+JK", "texas").jk == "cat"
