@@ -5,6 +5,7 @@ from importlib import import_module
 _HOME = {
     "Comparison": "comparison",
     "agreement": "comparison",
+    "chosen_by_test": "luck",
     "channel_sentence": "channels",
     "compare": "comparison",
     "compare_cells": "comparison",
@@ -15,6 +16,7 @@ _HOME = {
     "plot_splits": "figures",
     "pooled": "comparison",
     "selection": "choice",
+    "split_luck": "luck",
     "comparison_table": "tables",
 }
 

@@ -13,6 +13,7 @@ import gpu
 import pytest
 import rows
 import scale
+import selection
 
 from acm import experiments, paper
 from acm.experiments import Record, Store
@@ -161,3 +162,25 @@ def test_the_memory_of_a_model_is_measured_in_a_process_of_its_own():
     gigabytes, ms = rows._apart("synthetic", "GCN").split(" | ")
     assert 0.1 < float(gigabytes) < 8 and float(ms) >= 0
     assert rows._apart("synthetic", "nonsense").startswith("failed: ")
+
+
+def test_every_configuration_is_tried_on_splits_of_its_own():
+    trials = selection.trials("wisconsin", "GCN")
+    assert len(trials) == len(set(trials)) == 2700
+    assert [trial.split for trial in trials] == list(range(2700))
+    configurations = {(t.lr, t.weight_decay, t.dropout): t.split // 10 for t in trials}
+    assert len(configurations) == 270
+    space = experiments.grid("GCN", "wisconsin")
+    assert [len(space[n]) for n in ("lr", "weight_decay", "dropout")] == [3, 9, 10]
+    assert all(configurations[t.lr, t.weight_decay, t.dropout] == t.split // 10 for t in trials)
+
+
+def test_the_search_by_test_says_what_it_found(tmp_path, monkeypatch, capsys):
+    ranges = {"lr": [0.1], "weight_decay": [0.0, 0.01], "dropout": [0.5], "hidden": [8]}
+    monkeypatch.setattr(experiments, "grid", lambda model, dataset: ranges)
+    store = tmp_path / "records.csv"
+    where = ["--dataset", "synthetic", "--model", "SGC-1", "--store", str(store)]
+    monkeypatch.setattr("sys.argv", ["selection.py", *where])
+    selection.main()
+    assert capsys.readouterr().out.startswith("Of 2 configurations, each on 10 splits of its own")
+    assert sorted(r.split for r in Store(store).records()) == list(range(20))

@@ -1,0 +1,74 @@
+"""The luck of splits: all splits of a small graph, simulations, and accuracies by hand."""
+
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from acm.data import random_split
+from acm.errors import UsageError
+from acm.report import chosen_by_test, split_luck
+from tests.report.test_choice import grid
+
+
+def test_every_split_of_a_small_graph_counts_alike():
+    # Ten nodes, two classes, three of each train; of the other 1 + 3 two validate and two test.
+    y = [0] * 4 + [1] * 6
+    luck = split_luck(y, splits=2)
+    once = Counter(sum(pair) for pair in combinations([0, 1, 1, 1], 2))
+    twice = Counter()
+    for (a, n), (b, m) in product(once.items(), repeat=2):
+        twice[(a + b) / 4] += n * m
+    assert luck.accuracy.tolist() == [0, 25, 50, 75, 100]
+    expected = [twice[share] / 36 for share in (0, 0.25, 0.5, 0.75, 1)]
+    assert luck.probability == pytest.approx(expected)
+    assert luck.reached(75) == pytest.approx(expected[3] + expected[4])
+    # A published number is rounded.
+    assert luck.reached(75.004) == luck.reached(74.996) == luck.reached(75)
+    # The larger of two draws, over all pairs of them.
+    pairs = product(zip(luck.accuracy, luck.probability), repeat=2)
+    assert luck.best_of(2) == pytest.approx(sum(p * q * max(a, b) for (a, p), (b, q) in pairs))
+    assert luck.best_of(1) == pytest.approx(luck.mean)
+
+
+def test_drawn_splits_have_that_mean_and_spread():
+    rng = np.random.default_rng(1)
+    y = rng.choice(4, 60, p=[0.1, 0.2, 0.2, 0.5])
+    assert set(y) == {0, 1, 2, 3}
+    luck = split_luck(y, splits=3)
+    seen = []
+    for start in range(0, 3000, 3):
+        tests = [y[random_split(y, start + k).test.numpy()] for k in range(3)]
+        seen.append(np.mean([100 * np.mean(labels == 3) for labels in tests]))
+    assert np.mean(seen) == pytest.approx(luck.mean, abs=4 * luck.std / np.sqrt(len(seen)))
+    assert np.std(seen) == pytest.approx(luck.std, rel=0.1)
+    high = luck.accuracy[luck.accuracy > luck.mean + 3][0]
+    above = np.mean(np.array(seen) > high - 1e-9)
+    assert above == pytest.approx(luck.reached(high), abs=0.05) and above > 0.03
+
+
+def test_the_luck_of_no_split_is_refused():
+    with pytest.raises(UsageError, match="splits=0: one or more"):
+        split_luck([0, 1] * 10, splits=0)
+
+
+def test_the_best_by_test_by_hand():
+    test = [[0.5, 0.7], [0.8, 0.9], [0.6, 0.6]]
+    found = chosen_by_test(grid(test, val=[[0.1, 0.1], [0.2, 0.3], [0.4, 0.4]]))
+    assert (found.configurations, found.splits) == (3, 2)
+    assert found.best == pytest.approx(85)
+    assert found.std == pytest.approx(100 * np.sqrt(0.005))
+    assert found.hyperparameters["weight_decay"] == 0.001
+    assert found.by_validation == found.typical == pytest.approx(60)
+    assert "85.00 ± 7.07 %, the best by validation 60.00 %" in found.sentence()
+
+
+def test_splits_of_their_own_are_what_it_is_for_and_single_ones_are_refused():
+    records = grid([[0.5, 0.6], [0.7, 0.8]])
+    with pytest.raises(UsageError, match="1 configurations"):
+        chosen_by_test(records[:2])
+    with pytest.raises(UsageError, match=r"2 configurations with \[1, 2\] splits"):
+        chosen_by_test(records[:3])
+    with pytest.raises(UsageError, match=r"with \[1\] splits"):
+        chosen_by_test(records[::2])
