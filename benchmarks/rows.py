@@ -50,10 +50,12 @@ def run(args: argparse.Namespace) -> None:
     from acm.experiments import Store, cell
     from acm.experiments import run as run_trials
     from acm.report import compare
+    from acm.report.table3 import protocol
 
     store = Store(args.store)
     for graph, model in cells(args.graphs, args.models):
-        trials, start = cell(graph, model, splits=args.splits), time.perf_counter()
+        trials = cell(graph, model, protocol(model, graph), args.splits)
+        start = time.perf_counter()
         missing = len(trials) - len(store.find(trials))
         try:
             records = run_trials(trials, store, progress=False)

@@ -38,8 +38,8 @@ examples:
     what.add_argument(
         "--protocol",
         default="random",
-        metavar="random|fixed",
-        help="60/20/20 splits drawn anew, or the ten fixed ones (default: random)",
+        metavar="random|fixed|sparse",
+        help="60/20/20 splits drawn anew, the ten fixed ones, or 2.5/2.5/95 (default: random)",
     )
     what.add_argument(
         "--splits",

@@ -26,7 +26,9 @@ examples:
     what = parser.add_argument_group("what to train")
     what.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
     what.add_argument("--model", required=True, metavar="NAME", help="see `acm run --help`")
-    what.add_argument("--protocol", default="random", metavar="random|fixed", help="see `acm run`")
+    what.add_argument(
+        "--protocol", default="random", metavar="random|fixed|sparse", help="see `acm run`"
+    )
     what.add_argument("--splits", type=int, metavar="N", help="how many splits (default: 10)")
     what.add_argument("--seed", type=int, default=0, metavar="S", help="see `acm run`")
     what.add_argument(

@@ -17,7 +17,7 @@ from acm.errors import UsageError, unknown
 from acm.experiments.options import Value, check_options, own, read_options, write_options
 from acm.nn import model_name
 
-PROTOCOLS = ("random", "fixed")
+PROTOCOLS = ("random", "fixed", "sparse")
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
 
 #: The one hidden width that the tables of the paper's own models have.
@@ -77,13 +77,13 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     """What a cell is trained with, and where that comes from.
 
     In this order: the paper's optimum; what we chose where it publishes none, from the data file
-    `recipes.csv`, with the reason; on fixed splits the model's recipe for random ones. What an
+    `recipes.csv`, with the reason; on other splits the model's recipe for random ones. What an
     optimum leaves out is what `recipes.csv` has for the very cell, or the model's default.
 
     Args:
         model: Name of the model, in any case.
         dataset: Name of the graph.
-        protocol: `"random"` or `"fixed"` splits.
+        protocol: `"random"`, `"fixed"` or `"sparse"` splits, see `Trial`.
 
     Raises:
         UsageError: If a name is unknown, or nothing is known for a graph or a model that is not of
@@ -101,7 +101,7 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     for found in (_published, _chosen):
         if there := found(model, dataset, protocol):
             return there
-    if protocol == "fixed":
+    if protocol != "random":
         there = recipe(model, dataset, "random")
         why = f"it is the recipe for random splits ({there.sentence().removesuffix(_TO_DO)})"
         return replace(there, protocol=protocol, origin="chosen", source=why, notes=(), search=True)

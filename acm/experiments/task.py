@@ -14,7 +14,7 @@ from acm.data import fixed_split, load, random_split, row_normalize
 from acm.data.splits import Split
 from acm.errors import UsageError
 from acm.experiments.options import arguments
-from acm.experiments.trial import Trial, uses_random_splits
+from acm.experiments.trial import SHARES, Trial, uses_random_splits
 from acm.filters import SparseMatrix, low_pass, moved, operand
 from acm.nn import build
 from acm.training import Fit, Setting, fit, protocol_for
@@ -66,7 +66,8 @@ class Task:
     def split(self, trial: Trial) -> Split:
         """The masks of a trial's split."""
         if uses_random_splits(trial.dataset, trial.protocol):
-            masks = random_split(self.y.cpu(), trial.split)
+            shares = SHARES[trial.protocol]
+            masks = random_split(self.y.cpu(), trial.split, *shares)
         else:
             masks = fixed_split(trial.dataset, trial.split)
         return Split(*(mask.to(self.y.device) for mask in masks))

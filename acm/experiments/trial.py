@@ -15,10 +15,22 @@ from acm.experiments.options import arguments
 from acm.experiments.recipes import HYPERPARAMETERS, PROTOCOLS, SYNTHETIC, complete
 from acm.nn import CHANNELS, MODELS, build, model_name
 
-__all__ = ["HYPERPARAMETERS", "PROTOCOLS", "SYNTHETIC", "Trial", "cell", "uses_random_splits"]
+__all__ = [
+    "HYPERPARAMETERS",
+    "PROTOCOLS",
+    "SHARES",
+    "SYNTHETIC",
+    "Trial",
+    "cell",
+    "uses_random_splits",
+]
 
 #: More than these is a slip of the hand, and would fill the memory before it fails.
 MOST_SPLITS = 10_000
+
+#: Shares of training and validation nodes where splits are drawn. The sparse ones are those of
+#: GPRGNN's Table 2, which Table 3 has numbers of.
+SHARES = {"random": (0.6, 0.2), "sparse": (0.025, 0.025)}
 
 
 @dataclass(frozen=True)
@@ -29,7 +41,8 @@ class Trial:
         dataset: Name in `acm.data.DATASETS`.
         model: Name in `acm.nn.MODELS`.
         protocol: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
-            splits) or `"fixed"` (the ten splits of Geom-GCN, or of a later data set's release).
+            splits), `"fixed"` (the ten splits of Geom-GCN, or of a later data set's release) or
+            `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
         split: Which split, from 0.
         seed: Decides, with the split, initial weights and dropout; the split does not depend on it.
         lr, weight_decay, dropout, hidden: Hyperparameters.
@@ -59,8 +72,8 @@ class Trial:
 
 
 def uses_random_splits(dataset: str, protocol: str) -> bool:
-    """Whether splits are drawn; Deezer-Europe has published ones under either protocol."""
-    return protocol == "random" and dataset != "deezer-europe"
+    """Whether splits are drawn; Deezer-Europe has published ones, random and fixed alike."""
+    return protocol == "sparse" or protocol == "random" and dataset != "deezer-europe"
 
 
 def cell(
@@ -78,7 +91,7 @@ def cell(
     Args:
         dataset: Name of the graph.
         model: Name of the model, in any case.
-        protocol: `"random"` or `"fixed"`, see `Trial`.
+        protocol: `"random"`, `"fixed"` or `"sparse"`, see `Trial`.
         splits: How many splits, from the first; by default as many as the paper has: ten, five on
             Deezer-Europe.
         seed: See `Trial`.

@@ -50,16 +50,21 @@ class Comparison:
         """The standard error of `delta`: of two means of independent splits."""
         if math.isnan(self.delta) or self.published.std is None:
             return math.nan
-        published_splits = 5 if self.records[0].dataset == "deezer-europe" else 10
-        return math.sqrt(self.std**2 / len(self.records) + self.published.std**2 / published_splits)
+        return math.hypot(self.std / math.sqrt(len(self.records)), self.published.standard_error)
+
+    @property
+    def same_splits(self) -> bool:
+        """Whether the paper's number is of splits that were drawn as ours."""
+        return self.published is None or self.published.protocol == self.records[0].protocol
 
     @property
     def verdict(self) -> str:
         """`"reproduced"` within two standard errors, else `"higher"` or `"lower"`.
 
-        `"not comparable"` where the paper has no mean and standard deviation, or we one split.
+        `"not comparable"` where the paper has no mean and standard deviation, or we one split, or
+        the splits are drawn otherwise.
         """
-        if math.isnan(self.standard_error):
+        if math.isnan(self.standard_error) or not self.same_splits:
             return "not comparable"
         if abs(self.delta) <= LIMIT * self.standard_error:
             return "reproduced"
@@ -79,6 +84,11 @@ class Comparison:
             f"{ours}; the paper has {self.published.text} ({self.published.source}),"
             f" a difference of {self.delta:+.2f} points"
         )
+        if not self.same_splits:
+            return (
+                f"{theirs}; there is no verdict, for that number is of"
+                f" {self.published.protocol} splits."
+            )
         if self.verdict == "not comparable":
             return f"{theirs}; without a spread on both sides there is no verdict."
         ratio = abs(self.delta) / self.standard_error if self.standard_error else math.inf
@@ -146,7 +156,7 @@ def compare(records: Sequence[Record]) -> Comparison:
     """Hold the records of one cell against the paper's number for it.
 
     Random splits are held against Table 3, or Table 2 where channels or the mixing are left out;
-    fixed splits against Table 8.
+    fixed splits against Table 8; sparse ones against those numbers of Table 3 that are of such.
 
     Raises:
         UsageError: If there is no record, or they are not all of one cell.
@@ -172,7 +182,7 @@ def _cell(record: Record) -> tuple:
 
 def _published(record: Record) -> paper.Published | None:
     own = MODELS[record.model]
-    table, model = "sota" if record.protocol == "random" else "fixed", record.model
+    table, model = "fixed" if record.protocol == "fixed" else "sota", record.model
     complete = record.channels == "+".join(own.channels)
     if not complete or record.mix != own.mix:
         # The ablation leaves out either a channel or the mixing, on random splits.
@@ -181,9 +191,10 @@ def _published(record: Record) -> paper.Published | None:
             return None
         table, model = "ablation", f"{model} {left}"
     try:
-        return paper.published(table, model=model, dataset=record.dataset)
+        found = paper.published(table, model=model, dataset=record.dataset)
     except UsageError:
         return None
+    return None if record.protocol == "sparse" != found.protocol else found
 
 
 def agreement(record: Record, kept: Record) -> str:

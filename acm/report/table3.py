@@ -28,7 +28,7 @@ def table_3(records: Iterable[Record]) -> dict[Place, Comparison]:
 
     Args:
         records: Of any experiments, in any order. Those count that are of a cell's recipe, on
-            random splits: not other hyperparameters, nor ablations.
+            splits drawn as its own: not other hyperparameters, nor ablations.
 
     Returns:
         Comparisons by model and graph, in the order of the table.
@@ -44,15 +44,22 @@ def table_3(records: Iterable[Record]) -> dict[Place, Comparison]:
 
 
 def _by_recipe(records: Sequence[Record], model: str, dataset: str) -> list[Record]:
-    asked, own = recipe(model, dataset), MODELS[model]
+    splits = protocol(model, dataset)
+    asked, own = recipe(model, dataset, splits), MODELS[model]
     names = (*HYPERPARAMETERS, "options")
     return [
         r
         for r in records
-        if (r.protocol, r.seed) == ("random", 0)
+        if (r.protocol, r.seed) == (splits, 0)
         and (r.channels, r.mix) == ("+".join(own.channels), own.mix)
         and all(getattr(r, name) == getattr(asked, name) for name in names)
     ]
+
+
+def protocol(model: str, dataset: str) -> str:
+    """On what splits a cell is to be run: as the paper's number, else on random ones."""
+    cell = published(model, dataset)
+    return "random" if cell is None else cell.protocol
 
 
 def published(model: str, dataset: str) -> paper.Published | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Trial, cell
+from acm.experiments import Trial, cell, prepare, recipe
 
 
 def test_the_papers_optimum_is_the_default():
@@ -137,3 +137,15 @@ def test_a_width_that_is_not_given_is_the_recipes():
     values = {"lr": 0.1, "weight_decay": 0.0, "dropout": 0.0}
     assert cell("cora", "FAGCN", hyperparameters=values)[0].hidden == 32
     assert cell("minesweeper", "FAGCN", splits=1, hyperparameters=values)[0].hidden == 64
+
+
+def test_sparse_splits_are_drawn_for_every_graph():
+    trials = cell("deezer-europe", "GPRGNN", "sparse", splits=7)
+    assert [t.split for t in trials] == list(range(7))
+    assert recipe("GPRGNN", "pubmed", "sparse").lr == 0.05
+    assert "random splits" in recipe("ACM-GCN", "cora", "sparse").source
+    task = prepare("synthetic")
+    for protocol, share in (("random", 0.6), ("sparse", 0.025)):
+        (trial,) = cell("synthetic", "GCN", protocol, splits=1)
+        split = task.split(trial)
+        assert int(split.train.sum()) == 5 * round(share * len(task.y) / 5)

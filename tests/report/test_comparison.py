@@ -175,3 +175,18 @@ def test_agreement_with_a_kept_record():
     assert "the same accuracy by another path" in agreement(record, path)
     with pytest.raises(UsageError, match="different trials"):
         agreement(record, dataclasses.replace(record, split=3))
+
+
+def test_a_number_of_other_splits_is_not_comparable():
+    def against(protocol, model="GPRGNN", dataset="cora"):
+        trials = cell(dataset, model, protocol, splits=2)
+        return compare([make_record(t, a) for t, a in zip(trials, (0.79, 0.8))])
+
+    assert against("random").verdict == "not comparable"
+    assert "that number is of sparse splits" in against("random").sentence()
+    assert against("sparse").verdict == "reproduced"
+    error = against("sparse").standard_error
+    assert error == pytest.approx(((0.5**0.5) ** 2 / 2 + (0.36 / 1.96) ** 2) ** 0.5)
+    # The paper has no sparse splits of its own.
+    for model, dataset in (("ACM-GCN", "cora"), ("GPRGNN", "texas"), ("MLP-2", "cora")):
+        assert against("sparse", model, dataset).published is None
