@@ -235,14 +235,14 @@ def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction,
         states: Of each weight: itself, and its means of gradients and of their squares, `[B, …]`,
             as `arrays` gives them.
         gradients: One a weight, `[B, …]`, or `None` for one that stays.
+        rate, decay, l2: One a trial, `[B]`, as arrays.
         correction: Of the means, one a weight.
     """
-    rates = tuple(map(numpy, (rate, decay, l2)))
     for (w, m, v), g, unbiased in zip(states, gradients, correction):
         if g is not None:
             (g,) = _whole(g)
             g, parts = g.reshape(w.shape), _parts(w.shape[1] // 16)
-            _run("adam", len(w), parts, w.size, w, g, m, v, *rates, betas, unbiased, eps)
+            _run("adam", len(w), parts, w.size, w, g, m, v, rate, decay, l2, betas, unbiased, eps)
 
 
 def arrays(*tensors: Tensor) -> tuple:
