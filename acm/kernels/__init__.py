@@ -183,7 +183,7 @@ def _whole(*tensors: Tensor) -> list[np.ndarray]:
 
 def _total(parts: Tensor) -> Tensor:
     """The sum over the parts of a trial, `[B, parts, …]`."""
-    return parts.sum(1) if parts.shape[1] > 1 else parts[:, 0]
+    return parts.sum(1) if parts.shape[1] > 1 else parts.select(1, 0)
 
 
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:

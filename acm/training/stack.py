@@ -58,7 +58,11 @@ class Stack:
         self.places = [(name, place[id(p)]) for name, p in every]
         # With what `reset_parameters` makes of buffers, such as the means of a normalisation.
         self.module = blank.to(next(template.parameters()).device)
-        self.layers = [m for m in self.module.modules() if isinstance(m, Dropout)]
+        parts = list(self.module.modules())
+        self.layers = [m for m in parts if isinstance(m, Dropout)]
+        # What `train` sets, unless a part has one of its own: it takes a hundred times as long.
+        plain = all(type(m).train is nn.Module.train for m in parts)
+        self.parts = parts if plain else None
         # Kept on the side: the module may hold views of one trial.
         device = next(template.parameters()).device
         self.values = [torch.stack(w).to(device) for w in zip(*drawn)]
@@ -82,13 +86,19 @@ class Stack:
     def __call__(self, x, graph, epoch: int, training: bool) -> Tensor:
         """The logits of all trials, `[B, N, C]`."""
         if self.mode is not training:
-            self.module.train(training)
-            self.mode = training
+            self._switch(training)
         for number, layer in enumerate(self.layers if training else ()):
             # A new tensor: a gradient may still need the draws that the last one stands for.
             layer.counter = torch.full_like(layer.key, epoch * _EPOCH + number * _LAYER)
         logits = self.module(x, graph)
         return logits if self.stacked else logits[None]
+
+    def _switch(self, training: bool) -> None:
+        if self.parts is None:
+            self.module.train(training)
+        for part in self.parts or ():
+            part.__dict__["training"] = training
+        self.mode = training
 
     def gradients(self, logits: Tensor, grad: Tensor) -> list[Tensor | None]:
         """Those in the weights of every trial, `[B, …]`, from that in the logits; `None` where a
