@@ -37,6 +37,7 @@ class SparseMatrix:
         # matrices of this pattern (`with_value`).
         self._shared: dict = {}
         self._transpose: SparseMatrix | None = None
+        self._arrays: tuple | None = None
 
     @classmethod
     def from_torch(cls, matrix: Tensor) -> SparseMatrix:
@@ -140,10 +141,12 @@ class SparseMatrix:
 
     def arrays(self) -> tuple:
         """Row pointers, columns and stored values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""
-        if "arrays" not in self._shared:
-            self._shared["arrays"] = tuple(map(kernels.numpy, self._index()))
-        value = kernels.numpy(self.value)
-        return *self._shared["arrays"], value if value.ndim > 1 else value[None]
+        if self._arrays is None:
+            if "arrays" not in self._shared:
+                self._shared["arrays"] = tuple(map(kernels.numpy, self._index()))
+            value = kernels.numpy(self.value)
+            self._arrays = *self._shared["arrays"], value if value.ndim > 1 else value[None]
+        return self._arrays
 
     def _times(self, value: Tensor, x: Tensor) -> Tensor:
         if value.device.type == "cpu" and value.dtype in (torch.float16, torch.bfloat16):

@@ -35,6 +35,7 @@ def _loops():
 
 _HERE = threading.local()  # how many threads share the loops that this one calls
 _TYPES = torch.float32, torch.float64
+_NONE = {kind.itemsize: torch.empty(0, dtype=kind) for kind in _TYPES}
 _SMALL = 2**15  # elements a thread; for less it is not worth waking
 
 
@@ -98,8 +99,9 @@ def numpy(x: Tensor) -> np.ndarray:
 
 
 def _empty(like: np.ndarray, *shape: int) -> np.ndarray:
-    # PyTorch's memory begins on a cache line; with NumPy's, products take a tenth longer.
-    return torch.empty(shape, dtype=torch.float32 if like.itemsize == 4 else torch.float64).numpy()
+    # PyTorch's memory begins on a cache line; with NumPy's, products take a tenth longer. To ask
+    # `torch.empty` takes twice as long as a tensor that knows its type.
+    return _NONE[like.itemsize].new_empty(shape).numpy()
 
 
 def sparse_product(
@@ -108,6 +110,7 @@ def sparse_product(
     value: np.ndarray,
     x: np.ndarray,
     out: np.ndarray | None = None,
+    width: int | None = None,
 ) -> np.ndarray:
     """`M x` for a CSR matrix `M`: one product for each trial.
 
@@ -116,11 +119,12 @@ def sparse_product(
         value: Stored values, `[B, nnz]`, or `[1, nnz]` for the same in all trials.
         x: `[B, K, F]`, or `[1, K, F]`. Columns of a wider array will do.
         out: `[B, M, F]`, to which the product is added; by default a new array.
+        width: How many columns of `x` count, from the first; by default all. Also of `out`.
     """
-    new = out is None
+    new, width = out is None, x.shape[2] if width is None else width
     if new:
-        out = _empty(x, len(value if len(x) == 1 else x), len(crow) - 1, x.shape[2])
-    batch, rows, width = out.shape
+        out = _empty(x, len(value if len(x) == 1 else x), len(crow) - 1, width)
+    batch, rows = out.shape[:2]
     if x.strides[2] != x.itemsize and width != 1:
         x = np.ascontiguousarray(x)
     _run(
@@ -179,7 +183,7 @@ def _whole(*tensors: Tensor) -> list[np.ndarray]:
 
 def _total(parts: Tensor) -> Tensor:
     """The sum over the parts of a trial, `[B, parts, …]`."""
-    return parts.sum(1) if parts.shape[1] > 1 else parts[:, 0]
+    return parts.sum(1) if parts.shape[1] > 1 else parts.select(1, 0)
 
 
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
@@ -231,14 +235,14 @@ def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction,
         states: Of each weight: itself, and its means of gradients and of their squares, `[B, …]`,
             as `arrays` gives them.
         gradients: One a weight, `[B, …]`, or `None` for one that stays.
+        rate, decay, l2: One a trial, `[B]`, as arrays.
         correction: Of the means, one a weight.
     """
-    rates = tuple(map(numpy, (rate, decay, l2)))
     for (w, m, v), g, unbiased in zip(states, gradients, correction):
         if g is not None:
             (g,) = _whole(g)
             g, parts = g.reshape(w.shape), _parts(w.shape[1] // 16)
-            _run("adam", len(w), parts, w.size, w, g, m, v, *rates, betas, unbiased, eps)
+            _run("adam", len(w), parts, w.size, w, g, m, v, rate, decay, l2, betas, unbiased, eps)
 
 
 def arrays(*tensors: Tensor) -> tuple:

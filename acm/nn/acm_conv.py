@@ -142,7 +142,7 @@ class ACMConv(nn.Module):
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
         # Step 1 begins with one product for all channels, their weights side by side.
         h = _product(x, self.weight.flatten(-2))
-        h = h.unflatten(-1, (len(self.channels), self.out_channels))
+        h = h.view(*h.shape[:-1], len(self.channels), self.out_channels)
         act = self.act
         if self.variant == "acmii" and act is not None:
             h, act = act(h), None

@@ -5,6 +5,7 @@ Dimensions are counted from the end: a batch of trials has one more in front of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -28,7 +29,7 @@ def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1
         channels: Names, `"low"` and `"high"` before `"identity"`.
         hops: `k`.
     """
-    smooth = _filtered(h, channels)
+    smooth = _flat(h)[..., : _kinds(tuple(channels))[1] * h.shape[-1]]
     if smooth.shape[-1]:
         for _ in range(hops):
             smooth = low @ smooth
@@ -74,9 +75,10 @@ def filter_and_mix(
     """Steps 1 to 3: `s Σ_c diag(α_c) act(H_c h_c)`, `[N, F]`, in one pass where that can be."""
     plain = act in (None, torch.relu) and not low.value.requires_grad
     if plain and kernels.fit(h, w_tilde, w_mix, low.value):
-        return _FilterAndMix.apply(
-            h, w_tilde, w_mix, low, tuple(channels), act is not None, temperature, scale, hops
-        )
+        rest = low, tuple(channels), act is not None, float(temperature), float(scale), hops
+        if torch.is_grad_enabled():
+            return _FilterAndMix.apply(h, w_tilde, w_mix, rest)
+        return _mixed(h, w_tilde, w_mix, *rest)[0]
     h = extract(h, low, channels, hops)
     h = h if act is None else act(h)
     alpha = weigh(h, w_tilde, w_mix, temperature)
@@ -88,37 +90,42 @@ class _FilterAndMix(torch.autograd.Function):
     the filtered features, `α`, and its sigmoids `σ`."""
 
     @staticmethod
-    def forward(ctx, h, w_tilde, w_mix, low, channels, relu, temperature, scale, hops):
-        ctx.stacked = h.dim() == 4
-        inputs = _arrays(ctx.stacked, h, w_tilde, w_mix)
-        batch, nodes, _, width = inputs[0].shape
-        smooth, matrix = _filtered(inputs[0], channels), low.arrays()
-        for _ in range(hops if smooth.size else 0):
-            smooth = kernels.sparse_product(*matrix, smooth)
-        smooth = smooth.reshape(batch, nodes, smooth.shape[2] // width, width)
-        rest = _kinds(channels), relu, float(temperature), float(scale)
-        out, weights = kernels.mix(inputs[0], smooth, *inputs[1:], *rest)
-        kept = torch.from_numpy(smooth), torch.from_numpy(weights)
-        ctx.save_for_backward(h, w_tilde, w_mix, *kept)
-        ctx.low, ctx.channels, ctx.rest, ctx.hops = low, channels, rest, hops
-        return torch.from_numpy(out if ctx.stacked else out[0])
+    def forward(ctx, h, w_tilde, w_mix, rest):
+        out, *kept = _mixed(h, w_tilde, w_mix, *rest)
+        ctx.save_for_backward(h, w_tilde, w_mix, *map(torch.from_numpy, kept))
+        ctx.rest = rest
+        return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad):
-        h, w_tilde, w_mix, *kept = ctx.saved_tensors
-        grad, h, w_tilde, w_mix = _arrays(ctx.stacked, grad, h, w_tilde, w_mix)
+        (h, w_tilde, w_mix, *kept), stacked = ctx.saved_tensors, grad.dim() == 3
+        low, channels, *rest, hops = ctx.rest
+        grad, h, w_tilde, w_mix = _arrays(stacked, grad, h, w_tilde, w_mix)
         smooth, weights = map(kernels.numpy, kept)
         grad_h, grad_smooth, *grads = kernels.mix_backward(
-            grad, h, smooth, w_tilde, w_mix, weights, *ctx.rest
+            grad, h, smooth, w_tilde, w_mix, weights, _kinds(channels)[0], *rest
         )
         if grad_smooth.size:
-            transpose, g = ctx.low.T.arrays(), grad_smooth.reshape(*h.shape[:2], -1)
-            for _ in range(ctx.hops - 1):
+            transpose, g = low.T.arrays(), _flat(grad_smooth)
+            for _ in range(hops - 1):
                 g = kernels.sparse_product(*transpose, g)
-            kernels.sparse_product(*transpose, g, _filtered(grad_h, ctx.channels))
+            kernels.sparse_product(*transpose, g, _flat(grad_h), width=g.shape[2])
         grads = [torch.from_numpy(grad_h), *grads]
-        return *(grads if ctx.stacked else [g[0] for g in grads]), *[None] * 6
+        return *(grads if stacked else [g[0] for g in grads]), None
+
+
+def _mixed(h, w_tilde, w_mix, low, channels, relu, temperature, scale, hops):
+    """The output, and the arrays of what the gradient needs besides the arguments."""
+    stacked = h.dim() == 4
+    h, w_tilde, w_mix = _arrays(stacked, h, w_tilde, w_mix)
+    batch, nodes, _, width = h.shape
+    (kinds, filtered), matrix, smooth = _kinds(channels), low.arrays(), _flat(h)
+    for _ in range(hops if filtered else 0):
+        smooth = kernels.sparse_product(*matrix, smooth, width=filtered * width)
+    smooth = smooth[..., : filtered * width].reshape(batch, nodes, filtered, width)
+    out, weights = kernels.mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale)
+    return torch.from_numpy(out if stacked else out[0]), smooth, weights
 
 
 def _arrays(stacked: bool, *tensors: Tensor) -> list[np.ndarray]:
@@ -126,12 +133,12 @@ def _arrays(stacked: bool, *tensors: Tensor) -> list[np.ndarray]:
     return arrays if stacked else [a[None] for a in arrays]
 
 
-def _filtered(h, channels: Sequence[str]):
-    """The columns of the filtered channels, `[N, S F]`, of a tensor or an array."""
-    filtered = sum(c != "identity" for c in channels)
-    flat = h.reshape(*h.shape[:-2], h.shape[-2] * h.shape[-1])
-    return flat[..., : filtered * h.shape[-1]]
+def _flat(h):
+    """The channels side by side, `[N, K F]`, of a tensor or an array."""
+    return h.reshape(*h.shape[:-2], h.shape[-2] * h.shape[-1])
 
 
-def _kinds(channels: Sequence[str]):
-    return np.array([KINDS[c] for c in channels])
+@functools.cache
+def _kinds(channels: tuple[str, ...]) -> tuple[np.ndarray, int]:
+    """What each channel is, and how many are filtered."""
+    return np.array([KINDS[c] for c in channels]), sum(c != "identity" for c in channels)

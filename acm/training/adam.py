@@ -28,7 +28,7 @@ class Adam:
         self.steps = [0] * len(weights)
         self.mean = [torch.zeros_like(w) for w in weights]
         self.square = [torch.zeros_like(w) for w in weights]
-        self._arrays: list | None = None
+        self._arrays: tuple | None = None
         self.lr = lr
         self.shrink = 1 - lr * weight_decay if decoupled else torch.ones_like(lr)
         self.l2 = torch.zeros_like(lr) if decoupled else weight_decay
@@ -40,9 +40,10 @@ class Adam:
         correction = [tuple(1 - beta**n for beta in BETAS) for n in self.steps]
         if kernels.fit(*weights):
             if self._arrays is None:  # they are the same from step to step
-                self._arrays = [kernels.arrays(*s) for s in zip(weights, self.mean, self.square)]
-            rates = self.lr, self.shrink, self.l2
-            kernels.adam(self._arrays, gradients, *rates, BETAS, correction, EPS)
+                states = [kernels.arrays(*s) for s in zip(weights, self.mean, self.square)]
+                self._arrays = states, [kernels.numpy(t) for t in (self.lr, self.shrink, self.l2)]
+            states, rates = self._arrays
+            kernels.adam(states, gradients, *rates, BETAS, correction, EPS)
             return
         for *state, unbiased in zip(weights, gradients, self.mean, self.square, correction):
             if state[1] is not None:

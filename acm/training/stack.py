@@ -45,9 +45,10 @@ class Stack:
     def __init__(self, template: nn.Module, trials: Sequence[Setting], stacked: bool = True):
         self.template, self.stacked, self.mode = template, stacked, None
         drawn = []
+        device = next(template.parameters()).device
         blank = copy.deepcopy(template).cpu()  # a GPU's generator would draw other weights
         for trial in trials:
-            torch.manual_seed(int(trial.seed))
+            _seed(int(trial.seed), device)
             blank.reset_parameters()
             drawn.append([p.detach().clone() for p in blank.parameters()])
         self.names = [name for name, _ in template.named_parameters()]
@@ -57,10 +58,13 @@ class Stack:
         place = {id(p): k for k, p in enumerate(template.parameters())}
         self.places = [(name, place[id(p)]) for name, p in every]
         # With what `reset_parameters` makes of buffers, such as the means of a normalisation.
-        self.module = blank.to(next(template.parameters()).device)
-        self.layers = [m for m in self.module.modules() if isinstance(m, Dropout)]
+        self.module = blank.to(device)
+        parts = list(self.module.modules())
+        self.layers = [m for m in parts if isinstance(m, Dropout)]
+        # What `train` sets, unless a part has one of its own: it takes a hundred times as long.
+        plain = all(type(m).train is nn.Module.train for m in parts)
+        self.parts = parts if plain else None
         # Kept on the side: the module may hold views of one trial.
-        device = next(template.parameters()).device
         self.values = [torch.stack(w).to(device) for w in zip(*drawn)]
         keys = [_key(trial.seed) for trial in trials]
         self.key = torch.tensor(keys, dtype=torch.int64, device=device)
@@ -82,13 +86,19 @@ class Stack:
     def __call__(self, x, graph, epoch: int, training: bool) -> Tensor:
         """The logits of all trials, `[B, N, C]`."""
         if self.mode is not training:
-            self.module.train(training)
-            self.mode = training
+            self._switch(training)
         for number, layer in enumerate(self.layers if training else ()):
             # A new tensor: a gradient may still need the draws that the last one stands for.
             layer.counter = torch.full_like(layer.key, epoch * _EPOCH + number * _LAYER)
         logits = self.module(x, graph)
         return logits if self.stacked else logits[None]
+
+    def _switch(self, training: bool) -> None:
+        if self.parts is None:
+            self.module.train(training)
+        for part in self.parts or ():
+            part.__dict__["training"] = training
+        self.mode = training
 
     def gradients(self, logits: Tensor, grad: Tensor) -> list[Tensor | None]:
         """Those in the weights of every trial, `[B, …]`, from that in the logits; `None` where a
@@ -133,6 +143,12 @@ class Stack:
         model = copy.deepcopy(self.template)
         model.load_state_dict(state, strict=False)
         return model.eval()
+
+
+def _seed(seed: int, device: torch.device) -> None:
+    # PyTorch's function takes a millisecond, for devices that have no part in it here.
+    draw = torch.default_generator if device.type == "cpu" else torch
+    draw.manual_seed(seed)
 
 
 def _key(seed: int) -> int:
