@@ -122,7 +122,10 @@ def test_a_row_leaves_cornell_out_of_its_mean(cells):
     assert gcn.pooled.delta == pytest.approx((-20 + 0) / 2) and gcn.verdict == "lower"
     assert gat.pooled.delta == pytest.approx(12) and gat.verdict == "higher"
     said = lean_sentence([gat, gcn])
-    assert "above zero are GraphSAGE (+12.0); below zero: GCN (-10.0)" in said and "+1.00 points" in said
+    assert (
+        "above zero are GraphSAGE (+12.0); below zero: GCN (-10.0)" in said
+        and "+1.00 points" in said
+    )
     assert lean_sentence([]) == "No row can be compared yet."
     (alone,) = rows(table_3(like_the_paper("GCN", "cornell")))
     assert alone.pooled is None and alone.verdict == "not comparable"
@@ -179,7 +182,9 @@ def test_a_column_shows_every_split_and_the_papers(cells):
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["GraphSAGE ▲", "SGC-1", "GCN"]
     dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o"]
-    assert dots[0] == pytest.approx([100 * r.test_accuracy for r in cells["GraphSAGE", "cora"].records])
+    assert dots[0] == pytest.approx(
+        [100 * r.test_accuracy for r in cells["GraphSAGE", "cora"].records]
+    )
     assert [c.lines[0].get_xdata()[0] for c in axes.containers] == [
         published("sota", model=m, dataset="cora").mean for m in ("GraphSAGE", "SGC-1", "GCN")
     ]
