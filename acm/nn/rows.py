@@ -95,17 +95,18 @@ _other(
 )  # fmt: skip
 _other(
     "MixHop", "MixHop", "abu2019mixhop", (3,),
-    "H_{l+1} = ReLU([H_l W_0 ∥ Â_sym H_l W_1 ∥ Â_sym² H_l W_2])",
+    "Y = Z_L W, H_l = ReLU(BN(Z_l)),"
+    " Z_l = [H_{l−1} W_0 ∥ Â_sym H_{l−1} W_1 ∥ Â_sym² H_{l−1} W_2]",
     "Powers of the filter stand side by side: differences between hops can be learned.",
 )  # fmt: skip
 _other(
     "GCN+JK", "GCNJK", "xu2018representation", (3,),
-    "Y = JK(H_1, …, H_L) W, H_l = ReLU(Â_sym H_{l−1} W_l)",
+    "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ReLU(BN(Z_l)), Z_l = Â_sym H_{l−1} W_l",
     "The last map sees every layer, the least blurred among them.",
 )  # fmt: skip
 _other(
     "GAT+JK", "GATJK", "xu2018representation", (3,),
-    "Y = JK(H_1, …, H_L) W, H_l = ELU(GATConv(H_{l−1}))",
+    "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ELU(BN(Z_l)), Z_l = GATConv(H_{l−1})",
     "The last map sees every layer of attention, the least blurred among them.",
 )  # fmt: skip
 _other(

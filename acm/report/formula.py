@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FUNCTIONS = (
-    "ACMII", "ACM", "ELU", "GATConv", "JK", "LeakyReLU", "MLP", "Mix", "ReLU", "log", "mean",
+    "ACMII", "ACM", "BN", "ELU", "GATConv", "JK", "LeakyReLU", "MLP", "Mix", "ReLU", "log", "mean",
     "softmax", "tanh",
 )  # fmt: skip
 _SIGNS = {

@@ -91,8 +91,8 @@ def fit(
         protocol: Optimiser, length and selection.
         batch: How many trials to stack at most; by default as many as is fastest and fits.
         stack: Whether to stack weights at all; by default if the model allows it. One that does
-            not (it draws from PyTorch's generator, or counts its dimensions from the front) is
-            trained one trial at a time.
+            not (it draws from PyTorch's generator, counts its dimensions from the front, or keeps
+            running statistics) is trained one trial at a time.
         keep_weights: Whether the results hold models with the selected weights.
         keep_going: Whether to return a trial whose loss stopped being a number, with
             `Fit.error`; else that is an error, once all trials are done.

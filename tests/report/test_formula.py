@@ -36,6 +36,7 @@ def test_every_equation_becomes_latex(name):
         ("mean_{j∈N(i)} h_j", r"\operatorname{mean}_{j\in N(i)} h_j"),
         ("Y = Σ_k γ_k Â_sym² X, γ learned", r"Y = \sum_k \gamma_k \hat{A}_{\mathrm{sym}}^2 X,"
          r" \gamma \text{ learned }"),
+        ("H_l = ReLU(BN(Z_l))", r"H_l = \operatorname{ReLU}(\operatorname{BN}(Z_l))"),
         ("Y = A, X, and W_{c,l} = B", r"Y = A, X, \text{ and } W_{c,l} = B"),
         ("Y = ξ X", "Y = ξ X"),  # unknown: left as it is
     ],

@@ -37,17 +37,12 @@ def test_the_file_is_sound_and_explains_what_is_off():
 
 
 def test_what_the_reasons_say_of_the_records_is_so():
-    assert published("sota", model="MixHop", dataset="cornell").std == 28.53
     for model in ("MLP-2", "GAT", "APPNP", "GPRGNN"):  # from other papers
         assert published("sota", model=model, dataset="texas").marker == "*"
     there = table_3(results("sota").records())
     if {("MLP-2", "cornell"), ("MLP-2", "texas")} <= there.keys():
         one, other = (there["MLP-2", d].records for d in ("cornell", "texas"))
         assert [r.outcome for r in one] == [r.outcome for r in other]
-    for dataset in {"cornell", "texas"} & {d for m, d in there if m == "MixHop"}:
-        cell = there["MixHop", dataset]
-        assert min(r.test_accuracy for r in cell.records) > 0.75
-        assert cell.std < cell.published.std
     if ("SGC-1", "cornell") in there:
         for r in there["SGC-1", "cornell"].records:
             assert r.weight_decay == 0.01 and 1.57 <= r.val_loss < 1.585 < math.log(5)

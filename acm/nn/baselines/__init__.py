@@ -1,7 +1,8 @@
 """The baselines of other papers, each for one graph and one set of weights.
 
 Every one is called as `model(x, graph)`, `graph` being what its `operator(edge_index, num_nodes)`
-returns, or the edges themselves; it has `reset_parameters()`, and its weights can be stacked.
+returns, or the edges themselves; it has `reset_parameters()`, and its weights can be stacked but
+for those that normalise over the nodes: MixHop and the two with jumping knowledge.
 """
 
 from acm.nn.baselines.appnp import APPNP

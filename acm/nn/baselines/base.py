@@ -17,7 +17,8 @@ class Baseline(nn.Module):
     """A network for one graph and one set of weights, from another paper.
 
     A subclass says what it propagates with (`operator`) and what it computes (`logits`). Its
-    weights and its code count dimensions from the end, so that the trainer can stack trials.
+    weights and its code count dimensions from the end, so that the trainer can stack trials,
+    unless it has a `BatchNorm`.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -107,6 +108,27 @@ class Linear(nn.Module):
     def forward(self, x: Tensor | SparseMatrix) -> Tensor:
         """`X W`, `[N, out_channels]`."""
         return product(x, self.weight)
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Each feature with mean 0 and variance 1 over all nodes, then a scale and a shift of its own.
+
+    In evaluation mean and variance are running ones, which every pass in training moves by a tenth.
+    They are of one trial: models that have this are trained one at a time. PyTorch's takes the
+    nodes of a batch `[B, N, F]` for its features, which goes unnoticed where `N` is `F`.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise the features `[N, F]` of one trial.
+
+        Raises:
+            ValueError: If they are those of a batch of trials.
+        """
+        if x.dim() != 2:
+            raise ValueError(
+                f"batch normalisation of a tensor of shape {list(x.shape)}: [N, F] is needed"
+            )
+        return super().forward(x)
 
 
 def glorot(weight: Tensor, rows: int, columns: int) -> None:

@@ -25,7 +25,8 @@ class GATConv(nn.Module):
         out_channels: Features that each head gives a node.
         heads: How many there are.
         mean: Whether heads are averaged (the output layer) instead of concatenated.
-        dropout: Probability that an `α` is dropped.
+        dropout: Probability that an `α` is dropped; `None` if none ever is, whatever a trial's
+            dropout.
 
     Attributes:
         weight: Every `W^k` side by side, `[in_channels, heads · out_channels]`.
@@ -38,13 +39,13 @@ class GATConv(nn.Module):
         out_channels: int,
         heads: int,
         mean: bool = False,
-        dropout: float = 0.5,
+        dropout: float | None = 0.5,
     ):
         super().__init__()
         self.heads, self.out_channels, self.mean = heads, out_channels, mean
         self.weight = nn.Parameter(torch.empty(in_channels, heads * out_channels))
         self.attention = nn.Parameter(torch.empty(heads, out_channels, 2))
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Identity() if dropout is None else Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

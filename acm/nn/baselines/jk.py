@@ -8,10 +8,9 @@ from torch.nn import functional
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, low_pass
-from acm.nn.baselines.base import Baseline, Linear
+from acm.nn.baselines.base import Baseline, BatchNorm, Linear
 from acm.nn.baselines.gat import GATConv
 from acm.nn.dropout import Dropout
-from acm.nn.each import each
 
 
 def jump(layers: list[Tensor], jk: str) -> Tensor:
@@ -20,14 +19,15 @@ def jump(layers: list[Tensor], jk: str) -> Tensor:
 
 
 class _JK(Baseline):
-    """Layers `convs` of the same width, and a linear output that sees all of them."""
+    """Layers of the same width, normalised between, and a linear output that sees all of them."""
 
     def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, **sizes):
         super().__init__(in_channels, out_channels, hidden, layers=layers, **sizes)
         if jk not in ("max", "cat"):
             raise UsageError(f"jk is {jk!r}: 'max' or 'cat' is needed")
         self.jk = jk
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers))
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers - 1))
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers - 1))
         self.output = Linear(width * layers if jk == "cat" else width, out_channels)
 
 
@@ -35,11 +35,14 @@ class GCNJK(_JK):
     r"""GCN with jumping knowledge, of Xu et al. (2018), `xu2018representation`.
 
     .. math::
-        H^{(l)} = \mathrm{ReLU}(\hat A_{sym} H^{(l-1)} W^{(l)}), \quad
-        Y = \mathrm{JK}(H^{(1)}, \dots, H^{(L)})\, W
+        Z^{(l)} = \hat A_{sym} H^{(l-1)} W^{(l)}, \quad
+        H^{(l)} = \mathrm{ReLU}(\mathrm{BN}(Z^{(l)})), \quad
+        Y = \mathrm{JK}(H^{(1)}, \dots, H^{(L-1)}, Z^{(L)})\, W
 
-    JK concatenates the layers, or takes the largest of each feature. Dropout acts on the input of
-    every layer but the first, and before `W`.
+    JK concatenates the layers, or takes the largest of each feature. This is the network as Lim et
+    al. (2021), `lim2021new`, implement it, but without biases: batch normalisation between layers,
+    and the last layer jumps as it is, where the equations of Xu et al. have no normalisation and a
+    ReLU in the last layer, too. Dropout acts on the input of every layer but the first.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -67,22 +70,26 @@ class GCNJK(_JK):
         self.linears = nn.ModuleList(Linear(width, hidden) for width in widths)
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        layers = []
-        for depth, linear in enumerate(self.linears):
-            x = self.dropouts[depth - 1](x) if depth else x
-            x = torch.relu(graph @ linear(x))
-            layers.append(x)
-        return self.output(self.dropouts[-1](jump(layers, self.jk)))
+        first, *others = self.linears
+        layers = [graph @ first(x)]
+        for norm, dropout, linear in zip(self.norms, self.dropouts, others):
+            layers[-1] = torch.relu(norm(layers[-1]))
+            layers.append(graph @ linear(dropout(layers[-1])))
+        return self.output(jump(layers, self.jk))
 
 
 class GATJK(_JK):
     r"""GAT with jumping knowledge: layers of Veličković et al. (2018), output of Xu et al. (2018).
 
     .. math::
-        H^{(l)} = \mathrm{ELU}(\mathrm{GATConv}(H^{(l-1)})), \quad
-        Y = \mathrm{JK}(H^{(1)}, \dots, H^{(L)})\, W
+        Z^{(l)} = \mathrm{GATConv}(H^{(l-1)}), \quad
+        H^{(l)} = \mathrm{ELU}(\mathrm{BN}(Z^{(l)})), \quad
+        Y = \mathrm{JK}(H^{(1)}, \dots, H^{(L-1)}, Z^{(L)})\, W
 
-    Dropout acts on `α`, on the input of every layer but the first, and before `W`.
+    The heads stand side by side in every layer. This is the network as Lim et al. (2021),
+    `lim2021new`, implement it, but without biases: batch normalisation between layers, the last
+    layer jumps as it is, and no `α` is dropped, where those of Veličković et al. are and there is
+    no normalisation. Dropout acts on the input of every layer but the first.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -110,16 +117,16 @@ class GATJK(_JK):
         width = hidden * heads
         super().__init__(in_channels, out_channels, hidden, dropout, layers, jk, width, heads=heads)
         widths = [in_channels] + [width] * (layers - 1)
-        self.convs = nn.ModuleList(GATConv(w, hidden, heads, False, dropout) for w in widths)
+        self.convs = nn.ModuleList(GATConv(w, hidden, heads, dropout=None) for w in widths)
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
         r"""The neighbours and the node itself: the pattern of :math:`\hat A_{rw}`."""
         return low_pass(edge_index, num_nodes)
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        layers = []
-        for depth, conv in enumerate(self.convs):
-            x = self.dropouts[depth - 1](x) if depth else x
-            x = each(functional.elu, conv(x, graph))
-            layers.append(x)
-        return self.output(self.dropouts[-1](jump(layers, self.jk)))
+        first, *others = self.convs
+        layers = [first(x, graph)]
+        for norm, dropout, conv in zip(self.norms, self.dropouts, others):
+            layers[-1] = functional.elu(norm(layers[-1]))
+            layers.append(conv(dropout(layers[-1]), graph))
+        return self.output(jump(layers, self.jk))

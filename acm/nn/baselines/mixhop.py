@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from acm.filters import SparseMatrix
-from acm.nn.baselines.base import Baseline, Linear
+from acm.nn.baselines.base import Baseline, BatchNorm, Linear
 from acm.nn.dropout import Dropout
 
 #: The powers of every layer.
@@ -17,11 +17,15 @@ class MixHop(Baseline):
     r"""MixHop of Abu-El-Haija et al. (2019), `abu2019mixhop`, with the powers 0, 1 and 2.
 
     .. math::
-        H^{(l+1)} = \mathrm{ReLU}\big(\Vert_{j=0}^{2} \hat A_{sym}^j H^{(l)} W_j^{(l)}\big), \quad
-        Y = \sum_{j=0}^{2} \mathrm{softmax}(q)_j\, \hat A_{sym}^j H^{(L-1)} W_j^{(L-1)}
+        Z^{(l)} = \Vert_{j=0}^{2} \hat A_{sym}^j H^{(l-1)} W_j^{(l)}, \quad
+        H^{(l)} = \mathrm{ReLU}(\mathrm{BN}(Z^{(l)})), \quad
+        Y = Z^{(L)} W
 
-    Differences of powers are within its reach, and so are high frequencies. Dropout acts on the
-    input of every layer.
+    Differences of powers are within its reach, and so are high frequencies. This is the network as
+    Lim et al. (2021), `lim2021new`, implement it, but without biases: batch normalisation between
+    layers, dropout on `H` and none on `X`, and a linear map at the end, where the equations of its
+    own paper have no normalisation and the output
+    :math:`\sum_j \mathrm{softmax}(q)_j\, \hat A_{sym}^j H^{(L-1)} W_j^{(L)}`.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -43,22 +47,19 @@ class MixHop(Baseline):
         layers: int = 2,
     ):
         super().__init__(in_channels, out_channels, hidden, layers=layers)
-        ends = [hidden] * (layers - 1) + [out_channels]
-        starts = [in_channels] + [POWERS * hidden] * (layers - 1)
-        self.linears = nn.ModuleList(Linear(i, POWERS * o, POWERS) for i, o in zip(starts, ends))
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in ends)
-        self.q = nn.Parameter(torch.zeros(POWERS))
-
-    def reset_parameters(self) -> None:
-        """Draw all weights anew; every power counts alike at first."""
-        super().reset_parameters()
-        nn.init.zeros_(self.q)
+        between = [POWERS * hidden] * (layers - 1)
+        starts, ends = [in_channels, *between], [*between, POWERS * out_channels]
+        self.linears = nn.ModuleList(Linear(i, o, POWERS) for i, o in zip(starts, ends))
+        self.norms = nn.ModuleList(BatchNorm(width) for width in between)
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in between)
+        self.output = Linear(POWERS * out_channels, out_channels)
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        for depth, (dropout, linear) in enumerate(zip(self.dropouts, self.linears)):
-            x = dropout(torch.relu(x) if depth else x)
-            x = _powers(graph, linear(x))
-        return (x.unflatten(-1, (POWERS, -1)) * self.q.softmax(-1)[..., None, :, None]).sum(-2)
+        first, *others = self.linears
+        z = _powers(graph, first(x))
+        for norm, dropout, linear in zip(self.norms, self.dropouts, others):
+            z = _powers(graph, linear(dropout(torch.relu(norm(z)))))
+        return self.output(z)
 
 
 def _powers(a: SparseMatrix, h: Tensor) -> Tensor:

@@ -48,11 +48,23 @@ def graph(request):
 
 
 def weights(model):
-    """The weights as arrays, drawn anew so that nothing is zero or one."""
+    """Weights and running statistics as arrays, drawn anew so that nothing is zero or one."""
     with torch.no_grad():
         for p in model.parameters():
             p.copy_(torch.randn(p.shape, dtype=torch.float64) / 2)
-    return {name: p.detach().numpy() for name, p in model.named_parameters()}
+        for norm in getattr(model, "norms", ()):
+            norm.running_mean.normal_()
+            norm.running_var.uniform_(0.5, 2)
+    return {name: value.numpy().copy() for name, value in model.state_dict().items()}
+
+
+def batch_norm(m, w, k, z):
+    """The `k`-th normalisation: by what is there in training, by what was there else."""
+    mean, variance = w[f"norms.{k}.running_mean"], w[f"norms.{k}.running_var"]
+    if m.training:
+        mean, variance = z.mean(0), z.var(0)
+    z = (z - mean) / np.sqrt(variance + 1e-5)
+    return z * w[f"norms.{k}.weight"] + w[f"norms.{k}.bias"]
 
 
 def attention(a, x, weight, vector):
@@ -104,14 +116,15 @@ def mixhop(m, w, a, x):
     for k in range(3):
         parts = np.split(w[f"linears.{k}.weight"], 3, 1)
         x = [np.linalg.matrix_power(p, j) @ x @ part for j, part in enumerate(parts)]
-        x = x if k == 2 else relu(cat(x))
-    return sum(q * part for q, part in zip(softmax(w["q"]), x))
+        x = cat(x) if k == 2 else relu(batch_norm(m, w, k, cat(x)))
+    return x @ w["output.weight"]
 
 
 def gcnjk(m, w, a, x):
     layers = []
     for k in range(3):
-        x = relu(sym(a + np.eye(N)) @ x @ w[f"linears.{k}.weight"])
+        x = sym(a + np.eye(N)) @ x @ w[f"linears.{k}.weight"]
+        x = x if k == 2 else relu(batch_norm(m, w, k, x))
         layers.append(x)
     return (cat(layers) if m.jk == "cat" else np.max(layers, 0)) @ w["output.weight"]
 
@@ -119,8 +132,8 @@ def gcnjk(m, w, a, x):
 def gatjk(m, w, a, x):
     layers = []
     for k in range(3):
-        h = attention(a, x, w[f"convs.{k}.weight"], w[f"convs.{k}.attention"])
-        x = elu(h.reshape(N, -1))
+        h = attention(a, x, w[f"convs.{k}.weight"], w[f"convs.{k}.attention"]).reshape(N, -1)
+        x = h if k == 2 else elu(batch_norm(m, w, k, h))
         layers.append(x)
     return (cat(layers) if m.jk == "cat" else np.max(layers, 0)) @ w["output.weight"]
 
@@ -184,12 +197,14 @@ def test_every_baseline_has_a_formula_here():
     assert {name.split("-")[0] for name in CASES} == set(baselines.__all__)
 
 
+@pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_the_logits_equal_the_formula(name, graph):
+def test_the_logits_equal_the_formula(name, graph, training):
     a, edges, x = graph
     formula, own = CASES[name]
     torch.manual_seed(1)
-    model = getattr(baselines, name.split("-")[0])(F, C, hidden=HIDDEN, **own).double().eval()
+    own = dict(own, hidden=HIDDEN, dropout=0.0 if training else 0.5)
+    model = getattr(baselines, name.split("-")[0])(F, C, **own).double().train(training)
     expected = formula(model, weights(model), a, x)
     found = model(torch.from_numpy(x), edges).detach().numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)  # operators are float32

@@ -6,15 +6,20 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.functional import cross_entropy
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
+from acm.filters import moved as converted
 from acm.nn import Dropout, baselines
+from acm.nn.baselines.base import BatchNorm
 from acm.training import RELEASED, Setting, fit
 from acm.training.stack import stackable
 
 N, F, C = 18, 6, 3
 NAMES = sorted(baselines.__all__)
+#: What normalises over the nodes, and is trained one trial at a time.
+NORMALISED = ("GATJK", "GCNJK", "MixHop")
 
 
 def random_graph(seed, nodes=N):
@@ -44,15 +49,18 @@ def moved(graph, order):
 def test_the_order_of_nodes_does_not_matter(name, seed, data):
     x, edges = random_graph(seed)
     order = torch.tensor(data.draw(st.permutations(range(N))))
-    model = make(name, seed).eval()
-    graph = model.operator(edges, N)
+    # In float64: a normalisation divides by what is left of a feature that hardly differs.
+    x, model = x.double(), make(name, seed, dropout=0.0).double()
+    graph = converted(model.operator(edges, N), torch.float64)
     shuffled = torch.empty_like(x)
     shuffled[order] = x
-    found = model(shuffled, moved(graph, order))[order]
-    torch.testing.assert_close(found, model(x, graph), rtol=1e-4, atol=1e-5)
-    if name != "GeomGCN":  # rounding decides the quadrant where two coordinates are equal
-        found = model(shuffled, order[edges])[order]
-        torch.testing.assert_close(found, model(x, graph), rtol=1e-4, atol=1e-5)
+    for training in (True, False):
+        model.train(training)
+        found = model(shuffled, moved(graph, order))[order]
+        torch.testing.assert_close(found, model(x, graph), rtol=1e-7, atol=1e-9)
+        if name != "GeomGCN":  # rounding decides the quadrant where two coordinates are equal
+            found = model(shuffled, order[edges])[order]
+            torch.testing.assert_close(found, model(x, graph), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,25 +76,24 @@ def test_operator_edges_and_sparse_features_give_the_same(name):
     torch.testing.assert_close(double.float(), expected)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", NAMES)
-def test_stacked_trials_are_single_trials(name, sparse):
+def task(model, sparse):
+    """Features, operator, labels and three trials, in float64."""
     x, edges = random_graph(2)
     x = x.double()
-    x = SparseMatrix.from_torch(x) if sparse else x
-    model = make(name).double()
-    graph = model.operator(edges, N)
-    graph = (
-        tuple(matrix.to(torch.float64) for matrix in graph)
-        if isinstance(graph, tuple)
-        else graph.to(torch.float64)
-    )
-    y = torch.arange(N) % C
+    graph = converted(model.operator(edges, N), torch.float64)
     train = torch.arange(N) < 12
     trials = [
         Setting(train, ~train, lr=lr, weight_decay=1e-3, seed=seed, dropout=dropout)
         for seed, lr, dropout in ((1, 0.05, 0.5), (2, 0.01, 0.2), (3, 0.05, 0.0))
     ]
+    return SparseMatrix.from_torch(x) if sparse else x, graph, torch.arange(N) % C, trials
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NORMALISED])
+def test_stacked_trials_are_single_trials(name, sparse):
+    model = make(name).double()
+    x, graph, y, trials = task(model, sparse)
     assert stackable(model, x, graph, trials[0])
     protocol = replace(RELEASED, max_epochs=6)
     stacked = fit(model, x, graph, y, trials, protocol=protocol, batch=3)
@@ -98,6 +105,66 @@ def test_stacked_trials_are_single_trials(name, sparse):
         losses = one.history.train_loss
         assert len(set(losses)) == 6  # it has moved
     assert stacked[0].history.train_loss != stacked[1].history.train_loss
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", NORMALISED)
+def test_what_normalises_is_trained_one_trial_at_a_time(name, sparse):
+    model = make(name).double()
+    x, graph, y, trials = task(model, sparse)
+    assert not stackable(model, x, graph, trials[0])
+    fits = fit(model, x, graph, y, trials, protocol=replace(RELEASED, max_epochs=40))
+    for trial, one in zip(trials, fits):
+        (alone,) = fit(model, x, graph, y, [trial], protocol=replace(RELEASED, max_epochs=40))
+        assert not one.stacked and one.history == alone.history
+        # The model of the selected epoch, with the statistics that it had seen by then.
+        (norm,) = one.model.norms
+        assert norm.num_batches_tracked == one.best_epoch + 1
+        logits = one.model(x, graph)
+        assert torch.equal(logits.argmax(1), one.prediction)
+        loss = cross_entropy(logits[trial.val], y[trial.val]).item()
+        assert loss == pytest.approx(one.val_loss, rel=1e-9)
+    assert any(one.best_epoch + 1 < one.epochs for one in fits)
+    assert len({one.val_loss for one in fits}) == 3
+    assert model.norms[0].num_batches_tracked == 0  # the given one has seen nothing
+
+
+#: Sizes that make a layer as wide as there are nodes.
+AS_WIDE = {
+    "GATJK": dict(hidden=N // 2, heads=2),
+    "GCNJK": dict(hidden=N),
+    "MixHop": dict(hidden=N // 3),
+}
+
+
+@pytest.mark.parametrize("name", NORMALISED)
+def test_nothing_is_normalised_over_the_trials(name):
+    model = getattr(baselines, name)(F, C, **AS_WIDE[name]).double()
+    (norm,) = model.norms
+    assert norm.num_features == N
+    x, graph, y, trials = task(model, False)
+    assert not stackable(model, x, graph, trials[0])
+    for training in (True, False):
+        with pytest.raises(ValueError, match=r"\[N, \w+\] is needed"):  # attention's own words
+            model.train(training)(torch.stack([x, x]), graph)
+    with pytest.raises(ValueError, match=rf"\[1, {N}, {N}\]: \[N, F\] is needed"):
+        fit(model, x, graph, y, trials[:1], stack=True)
+
+
+def test_a_normalisation_starts_anew_with_the_weights():
+    norm, x = BatchNorm(3).double(), 2 * torch.randn(8, 3, dtype=torch.float64) + 1
+    mean, variance = x.mean(0), x.var(0, correction=0)
+    torch.testing.assert_close(norm(x), (x - mean) / (variance + 1e-5).sqrt())
+    torch.testing.assert_close(norm.running_mean, 0.1 * mean)
+    torch.testing.assert_close(norm.running_var, 0.9 + 0.1 * x.var(0))
+    model = make("GCNJK")
+    (norm,) = model.norms
+    x, edges = random_graph(8)
+    model(x, edges)
+    assert norm.running_mean.any() and norm.num_batches_tracked == 1
+    model.reset_parameters()
+    assert not norm.running_mean.any() and (norm.running_var == 1).all()
+    assert norm.num_batches_tracked == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,8 +186,11 @@ def test_every_weight_has_a_gradient_and_is_drawn_anew(name):
     for n, p in model.named_parameters():
         assert torch.equal(p, again[n]), n
         assert (p.detach() - before[n] - 1).abs().max() > 0.1, n
-    for bound in (p.abs().max() for n, p in model.named_parameters() if n not in ("gamma", "q")):
-        assert 0 < bound < 2
+    for n, p in model.named_parameters():
+        if n.startswith("norms"):  # at first it normalises and nothing else
+            assert (p == n.endswith("weight")).all()
+        elif n != "gamma":
+            assert 0 < p.abs().max() < 2
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,7 +202,10 @@ def test_dropout_acts_in_training_only(name):
     model.eval()
     assert torch.equal(model(x, edges), model(x, edges))
     still = make(name, dropout=0.0)
-    assert torch.equal(still(x, edges), still.eval()(x, edges))
+    training = still(x, edges)
+    assert torch.equal(still(x, edges), training)
+    # By other means and variances, a normalisation differs without any dropout.
+    assert torch.equal(still.eval()(x, edges), training) == (name not in NORMALISED)
 
 
 #: How many places drop: a single one left out, or shared, changes what a seed gives.
@@ -141,9 +214,9 @@ PLACES = {
     "APPNP": 2 + 10,
     "GPRGNN": 3,
     "H2GCN": 1,
-    "MixHop": 2,
-    "GCNJK": 2,
-    "GATJK": 2 + 2,
+    "MixHop": 1,
+    "GCNJK": 1,
+    "GATJK": 1,
     "FAGCN": 2 + 2,
     "GraphSAGE": 1,
     "GeomGCN": 2,
@@ -172,11 +245,14 @@ SIZES = {
     "APPNP": ({}, lambda F, C, H: F * H + H * C),
     "GPRGNN": ({}, lambda F, C, H: F * H + H * C + 11),
     "H2GCN": (dict(layers=2), lambda F, C, H: F * H + 7 * H * C),
-    "MixHop": (dict(layers=3), lambda F, C, H: 3 * (F * H + 3 * H * H + 3 * H * C) + 3),
-    "GCNJK": (dict(layers=3, jk="cat"), lambda F, C, H: F * H + 2 * H * H + 3 * H * C),
+    "MixHop": (
+        dict(layers=3),
+        lambda F, C, H: 3 * (F * H + 3 * H * H + 3 * H * C + C * C) + 2 * 2 * 3 * H,
+    ),
+    "GCNJK": (dict(layers=3, jk="cat"), lambda F, C, H: F * H + 2 * H * H + 3 * H * C + 2 * 2 * H),
     "GATJK": (
         dict(layers=2, heads=5, jk="max"),
-        lambda F, C, H: F * 5 * H + 25 * H * H + 2 * 5 * 2 * H + 5 * H * C,
+        lambda F, C, H: F * 5 * H + 25 * H * H + 2 * 5 * 2 * H + 5 * H * C + 2 * 5 * H,
     ),
     "FAGCN": (dict(layers=4), lambda F, C, H: F * H + 4 * 2 * H + H * C),
     "GraphSAGE": (dict(layers=3), lambda F, C, H: 2 * (F * H + H * H + H * C)),
@@ -241,4 +317,9 @@ def test_bad_hyperparameters_are_refused_in_one_line(name, wrong, line):
 def test_a_single_layer_is_a_model_too():
     x, edges = random_graph(7)
     for name in ("GAT", "MixHop", "GCNJK", "GATJK", "FAGCN", "GraphSAGE", "H2GCN", "GeomGCN"):
-        assert make(name, layers=1)(x, edges).shape == (N, C), name
+        model = make(name, layers=1)
+        assert model(x, edges).shape == (N, C), name
+        if name in NORMALISED:  # there is nothing between layers that would keep it from stacking
+            nodes = torch.arange(N)
+            trial = Setting(nodes < 12, nodes >= 12, lr=0.05, weight_decay=0.0, seed=1)
+            assert not model.norms and stackable(model, x, model.operator(edges, N), trial), name

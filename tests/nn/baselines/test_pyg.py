@@ -50,13 +50,13 @@ def test_appnp(graph):
 
 def test_mixhop(graph):
     x, edges = graph
-    model = baselines.MixHop(F, C, hidden=4, layers=2).eval()
+    model = baselines.MixHop(F, C, hidden=4, dropout=0.0, layers=2)
     layers = [pyg.MixHopConv(i, o, [0, 1, 2], bias=False) for i, o in ((F, 4), (12, C))]
     for layer, linear in zip(layers, model.linears):
         for lin, w in zip(layer.lins, linear.weight.data.chunk(3, 1)):
             lin.weight.data = w.T.clone()
-    h = layers[1](torch.relu(layers[0](x, edges)), edges)
-    torch.testing.assert_close(model(x, edges), h.view(N, 3, C).mean(1))  # q is 0 at first
+    h = layers[1](torch.relu(pyg.BatchNorm(12)(layers[0](x, edges))), edges)
+    torch.testing.assert_close(model(x, edges), h @ model.output.weight)
 
 
 def test_sage(graph):
@@ -81,12 +81,29 @@ def test_fagcn(graph):
 @pytest.mark.parametrize("jk", ["max", "cat"])
 def test_gcn_with_jumping_knowledge(graph, jk):
     x, edges = graph
-    model = baselines.GCNJK(F, C, hidden=4, layers=3, jk=jk).eval()
+    model = baselines.GCNJK(F, C, hidden=4, dropout=0.0, layers=3, jk=jk)
     layers, h = [], x
-    for linear in model.linears:
+    for depth, linear in enumerate(model.linears):
         conv = pyg.GCNConv(linear.weight.shape[0], 4, bias=False)
         conv.lin.weight.data = linear.weight.data.T.clone()
-        h = torch.relu(conv(h, edges))
+        h = conv(h, edges)
+        h = h if depth == 2 else torch.relu(pyg.BatchNorm(4)(h))
+        layers.append(h)
+    expected = pyg.JumpingKnowledge(jk)(layers) @ model.output.weight
+    torch.testing.assert_close(model(x, edges), expected)
+
+
+@pytest.mark.parametrize("jk", ["max", "cat"])
+def test_gat_with_jumping_knowledge(graph, jk):
+    x, edges = graph
+    model = baselines.GATJK(F, C, hidden=4, dropout=0.0, layers=3, heads=2, jk=jk)
+    layers, h = [], x
+    for depth, ours in enumerate(model.convs):
+        conv = pyg.GATConv(ours.weight.shape[0], 4, heads=2, bias=False)
+        conv.lin.weight.data = ours.weight.data.T.clone()
+        conv.att_dst.data, conv.att_src.data = (a[None] for a in ours.attention.data.unbind(-1))
+        h = conv(h, edges)
+        h = h if depth == 2 else torch.nn.functional.elu(pyg.BatchNorm(8)(h))
         layers.append(h)
     expected = pyg.JumpingKnowledge(jk)(layers) @ model.output.weight
     torch.testing.assert_close(model(x, edges), expected)
