@@ -13,14 +13,13 @@ def add_options(parser) -> None:
         "--threads",
         type=int,
         metavar="N",
-        help="CPU threads, each with trials of its own (default: all cores); the results do not"
-        " depend on it",
+        help="CPU threads, each with trials of its own; the results do not depend on it",
     )
     parser.add_argument(
         "--processes",
         type=int,
         metavar="N",
-        help="processes instead, which is faster for hundreds of small trainings",
+        help="processes instead, which is faster (default: as many as there are cores)",
     )
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="workers of a Dask cluster, such as tcp://10.0.0.1:8786"
@@ -53,4 +52,17 @@ def place(args):
         return Place("processes", args.processes)
     if args.threads:
         return Place("here", args.threads)
-    return None
+    return Place("processes") if _in_processes(args) else None
+
+
+def _in_processes(args) -> bool:
+    """Whether processes are the default: not for a GPU, nor for a single training."""
+    return args.device == "cpu" and args.threads is None and args.dask is None and args.splits != 1
+
+
+def warm_up(args) -> None:
+    """Let processes, if there will be some, begin before this one imports PyTorch."""
+    from acm import workers
+
+    if _in_processes(args):
+        workers.warm_up()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from acm.cli.places import HYPERPARAMETERS, add_options, place
+from acm.cli.places import HYPERPARAMETERS, add_options, place, warm_up
 
 
 def add_parser(subparsers) -> None:
@@ -89,6 +89,7 @@ examples:
 
 def run(args) -> int:
     """Run the cell, print a line a split, and the comparison."""
+    warm_up(args)
     from acm.experiments import Store, cell
     from acm.experiments import run as run_trials
     from acm.experiments.recipes import complete

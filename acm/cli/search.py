@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from acm.cli.places import HYPERPARAMETERS, add_options, place
+from acm.cli.places import HYPERPARAMETERS, add_options, place, warm_up
 
 
 def add_parser(subparsers) -> None:
@@ -55,6 +55,7 @@ examples:
 
 def run(args) -> int:
     """Search, print the best configurations, and say how to test the first."""
+    warm_up(args)
     from acm.experiments import search
 
     found = search(

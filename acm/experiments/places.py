@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -12,14 +10,13 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
 from dataclasses import dataclass
-from multiprocessing import connection
 from typing import Any
 
+from acm import workers
 from acm.errors import UsageError, unknown
 
 #: How often a batch may be on a worker when that dies, before the batch is held to be the cause.
@@ -31,9 +28,9 @@ class Place:
     """Where batches are computed.
 
     Attributes:
-        kind: `"here"`, in threads of this process; `"processes"`, for many small trainings, where
-            Python itself takes most of the time (a script must then run what it runs under
-            `if __name__ == "__main__":`, for every process imports it); or `"dask"`.
+        kind: `"here"`, in threads of this process; `"processes"`, which do not wait for each other
+            as Python's threads do: small trainings take half as long (a script must then run what
+            it runs under `if __name__ == "__main__":`, for every process imports it); or `"dask"`.
         workers: How many threads or processes; 0 for as many as there are cores. A cluster has as
             many workers as it has.
         address: Of a Dask scheduler, such as `"tcp://10.0.0.1:8786"`.
@@ -66,10 +63,15 @@ class Place:
         if self.kind == "here":
             return ThreadPoolExecutor(self.size)
         if self.kind == "processes":
-            # A forked copy of a process with threads may hang; a new one cannot.
-            spawn = multiprocessing.get_context("spawn")
-            return ProcessPoolExecutor(self.size, spawn, initializer=_end_with_the_parent)
+            return workers.take(self.size)
         return _dask(self.address)
+
+    def close(self, executor: Executor) -> None:
+        """Part with an executor that has done its work; a pool of processes is kept."""
+        if self.kind == "processes":
+            workers.keep(self.size, executor)
+        else:
+            executor.shutdown(wait=self.kind == "here")
 
 
 KINDS = ("here", "processes", "dask")
@@ -81,20 +83,6 @@ def cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
         return os.cpu_count() or 1
-
-
-def _end_with_the_parent() -> None:
-    """End this process as soon as the one that started it has ended, however that was killed.
-
-    A worker of a pool would wait for its next batch for ever.
-    """
-
-    def watch(parent: int) -> None:
-        connection.wait([parent])
-        os._exit(1)
-
-    there = multiprocessing.parent_process()
-    threading.Thread(target=watch, args=(there.sentinel,), daemon=True).start()
 
 
 def _dask(address: str) -> Executor:
@@ -193,10 +181,10 @@ def compute(
         # A pool would finish the batches in flight first.
         for process in (getattr(executor, "_processes", None) or {}).values():
             process.terminate()
-        raise
-    finally:
         # Threads are waited for: they stop soon, and nothing of them is left behind.
         executor.shutdown(wait=place.kind == "here", cancel_futures=True)
+        raise
+    place.close(executor)
 
 
 def _worker_died(error: BaseException) -> bool:

@@ -17,6 +17,7 @@ from acm.errors import UsageError
 from acm.experiments import Store, cell, run
 from acm.experiments.batch import MOST
 from acm.experiments.places import ATTEMPTS, Place, compute
+from acm.workers import release
 from tests.experiments import workers
 
 ROOT = Path(__file__).parents[2]
@@ -72,10 +73,56 @@ def beside(act):
     assert not wrong
 
 
+@pytest.fixture(autouse=True)
+def no_pool_of_another_test():
+    release()
+    yield
+    release()
+
+
 def workers_of_this_process():
-    """Those that compute: not the one that keeps track of shared resources."""
+    """Those that compute: not the server they are copies of, nor what tracks shared resources."""
     children = psutil.Process().children(recursive=True)
-    return [c for c in children if "spawn_main" in " ".join(c.cmdline())]
+    return [c for c in children if _line(c).count("spawn_main") or _line(c.parent()).count(SERVER)]
+
+
+SERVER = "multiprocessing.forkserver"
+
+
+def _line(process):
+    with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
+        return " ".join(process.cmdline())
+    return ""
+
+
+@pytest.mark.parametrize("kind", ["spawn", "forkserver"])
+def test_a_pool_is_kept_for_the_next_call_and_knows_of_what_it_was_told(kind, monkeypatch):
+    place = Place("processes", 1)
+
+    def pids():
+        return {pid for _, pid in compute(workers.pid_slowly, [0.0, 0.01], place)}
+
+    if kind == "spawn":
+        monkeypatch.setattr("sys.platform", "darwin")
+    first = pids()
+    assert len(first) == 1 and pids() == first
+    assert [w.pid for w in workers_of_this_process()] == list(first)
+    monkeypatch.setenv("ACM_DATA_TIMEOUT", "7")
+    assert list(compute(workers.timeout, [0], place)) == [(0, "7")]
+    monkeypatch.delenv("ACM_DATA_TIMEOUT")
+    assert pids() == first
+    release()
+    wait_for(lambda: not workers_of_this_process())
+    assert pids() != first
+
+
+def test_a_kept_pool_whose_worker_has_died_is_replaced():
+    place = Place("processes", 1)
+    ((_, first),) = compute(workers.pid_slowly, [0.0], place)
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: not psutil.pid_exists(first) or is_zombie(first))
+    ((_, other),) = compute(workers.pid_slowly, [0.0], place)
+    assert other != first
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -148,6 +195,7 @@ SCRIPT = """
 import signal, sys
 # A shell that starts the tests in the background has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+from acm.workers import release
 from tests.experiments import workers
 if __name__ == "__main__":
     from acm.experiments import Store, batch, cell, run

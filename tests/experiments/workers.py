@@ -34,3 +34,7 @@ def touch_and_sleep(path: str) -> None:
 
 def fail(number: int) -> None:
     raise ZeroDivisionError(f"at {number}")
+
+
+def timeout(number: int) -> str | None:
+    return os.environ.get("ACM_DATA_TIMEOUT")

@@ -1,0 +1,84 @@
+"""Processes that compute, ready before they are needed: light, so that a command can ask for them
+before it imports PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import connection, forkserver
+
+#: Pools whose work is done, by size and surroundings: what their workers have imported, compiled
+#: and loaded serves the next call. They end with this process.
+_KEPT: dict[tuple, ProcessPoolExecutor] = {}
+
+
+def warm_up() -> None:
+    """Begin to import, in the background, what workers will need: it takes seconds."""
+    if sys.platform == "linux":
+        _server()
+
+
+def take(size: int) -> ProcessPoolExecutor:
+    """A pool of so many processes, kept or new."""
+    kept = _KEPT.pop((size, _surroundings()), None)
+    return kept or ProcessPoolExecutor(size, _context(), initializer=_end_with_the_parent)
+
+
+def keep(size: int, pool: ProcessPoolExecutor) -> None:
+    """Keep a pool that has done its work for the next call."""
+    place = size, _surroundings()
+    if place in _KEPT:  # by another thread
+        pool.shutdown(wait=False)
+    else:
+        _KEPT[place] = pool
+
+
+def release() -> None:
+    """End the pools that are kept, and free the memory of their workers."""
+    while _KEPT:
+        _KEPT.popitem()[1].shutdown()
+
+
+def _surroundings() -> tuple:
+    """What a worker has from the process that started it, and cannot learn later."""
+    told = {k: v for k, v in os.environ.items() if k.startswith(("ACM_", "XDG_", "HOME"))}
+    return os.getcwd(), tuple(sorted(told.items()))
+
+
+@functools.cache
+def _server():
+    """One process that imports what workers need, of which they are copies; and its surroundings.
+
+    A copy of this process, which may have threads, could hang.
+    """
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["acm.experiments.batch"])
+    forkserver.ensure_running()
+    return server, _surroundings()
+
+
+def _context():
+    """How workers start: as copies of the server where that can be, else from nothing."""
+    if sys.platform == "linux":
+        server, its = _server()
+        if its == _surroundings():
+            return server
+    return multiprocessing.get_context("spawn")
+
+
+def _end_with_the_parent() -> None:
+    """End this process as soon as the one that started it has ended, however that was killed.
+
+    A worker of a pool would wait for its next batch for ever.
+    """
+
+    def watch(parent: int) -> None:
+        connection.wait([parent])
+        os._exit(1)
+
+    there = multiprocessing.parent_process()
+    threading.Thread(target=watch, args=(there.sentinel,), daemon=True).start()
