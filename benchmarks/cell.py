@@ -24,11 +24,11 @@ BATCHES = (1, 2, 5, 10, 30, 100)
 SHARE = 0.6  # of the free memory that a baseline may ask for
 
 
-def held(peak: bool = False) -> float:
-    """Memory of this process in MB: now, or the most so far."""
+def held(peak: bool = False, process: int | str = "self") -> float:
+    """Memory of a process in MB, by default of this one: now, or the most so far."""
     # Not `getrusage`: its peak counts the parent's memory at the fork as well. The kernel counts
     # in batches for each thread, so the peak may be read a few pages below what was held before.
-    with open("/proc/self/status") as file:
+    with open(f"/proc/{process}/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["VmHWM" if peak else "VmRSS"].split()[0]) * 1024 / 1e6
 
@@ -77,7 +77,14 @@ def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float 
         if needed > SHARE * _free():  # features and what dropout leaves of them, two filters
             return {"skipped": f"needs {needed / 1e9:.0f} GB"}
         seen = _baseline(kind, task, args)
-    return seen | {"before": before, "peak": max(before, held(peak=True))}
+    return seen | {"before": before, "peak": max(before, held(peak=True) + _of_workers())}
+
+
+def _of_workers() -> float:
+    """What this process's workers, if any, held at their peaks; what they share counts for each."""
+    import psutil
+
+    return sum(held(peak=True, process=p.pid) for p in psutil.Process().children(recursive=True))
 
 
 def _free() -> int:
