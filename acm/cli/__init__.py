@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from acm import __version__
+from acm.cli.memory import FAULT, is_memory
+from acm.cli.parser import Parser
 from acm.errors import UsageError
 
 _COMMANDS = ("data", "metrics", "models", "run", "search")
@@ -18,7 +20,7 @@ _COMMANDS = ("data", "metrics", "models", "run", "search")
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="acm",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Rerun the experiments of the ACM-GNN paper (Luan et al., 2021).",
@@ -72,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _discard_output()
         elif isinstance(error, OSError):
             fault = str(error)
-        elif _is_memory(error):
-            fault = "there is not enough memory for this: a smaller --hidden may do"
+        elif is_memory(error):
+            fault = FAULT
         else:
             raise
         print(f"acm: {fault}", file=sys.stderr)
@@ -90,12 +92,6 @@ def _insist(*_) -> None:
     """Ctrl-C again: end at once. What is in the store stays there, as after a kill."""
     os.write(2, b"acm: interrupted\n")
     os._exit(130)
-
-
-def _is_memory(error: Exception) -> bool:
-    """Whether memory ran out; PyTorch says so in words."""
-    words = ("allocate memory", "enough memory", "out of memory")
-    return isinstance(error, MemoryError) or any(w in str(error).lower() for w in words)
 
 
 def _discard_output() -> None:

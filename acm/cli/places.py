@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from acm.cli.parser import whole
+
 #: Named here as well as in `acm.experiments`, whose import would slow down `acm --help`.
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
 
@@ -11,13 +13,13 @@ def add_options(parser) -> None:
     parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
     parser.add_argument(
         "--threads",
-        type=int,
+        type=whole,
         metavar="N",
         help="CPU threads, each with trials of its own; the results do not depend on it",
     )
     parser.add_argument(
         "--processes",
-        type=int,
+        type=whole,
         metavar="N",
         help="processes instead, which is faster (default: as many as there are cores)",
     )

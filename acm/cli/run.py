@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from acm.cli.memory import memory_for
+from acm.cli.parser import number, whole
 from acm.cli.places import HYPERPARAMETERS, add_options, place, warm_up
 
 
@@ -43,13 +45,13 @@ examples:
     )
     what.add_argument(
         "--splits",
-        type=int,
+        type=whole,
         metavar="N",
         help="how many splits (default: as the paper, 10; 5 on deezer-europe)",
     )
     what.add_argument(
         "--seed",
-        type=int,
+        type=whole,
         default=0,
         metavar="S",
         help="of initial weights and dropout (default: 0)",
@@ -65,10 +67,10 @@ examples:
         help="add the channels up instead of mixing them node by node",
     )
     values = parser.add_argument_group("hyperparameters (default: the paper's optimum)")
-    values.add_argument("--lr", type=float, metavar="X", help="learning rate")
-    values.add_argument("--weight-decay", type=float, metavar="X", help="weight decay")
-    values.add_argument("--dropout", type=float, metavar="P", help="from 0 to below 1")
-    values.add_argument("--hidden", type=int, metavar="N", help="width of the hidden layer")
+    values.add_argument("--lr", type=number, metavar="X", help="learning rate")
+    values.add_argument("--weight-decay", type=number, metavar="X", help="weight decay")
+    values.add_argument("--dropout", type=number, metavar="P", help="from 0 to below 1")
+    values.add_argument("--hidden", type=whole, metavar="N", help="width of the hidden layer")
     values.add_argument(
         "--own",
         nargs="+",
@@ -92,21 +94,23 @@ def run(args) -> int:
     warm_up(args)
     from acm.experiments import Store, cell
     from acm.experiments import run as run_trials
+    from acm.experiments.options import read_options
     from acm.experiments.recipes import complete
     from acm.report import compare
 
     where = place(args)
     given = {name: getattr(args, name) for name in HYPERPARAMETERS} | _own(args.own)
-    trials = cell(
-        args.dataset,
-        args.model,
-        args.protocol,
-        args.splits,
-        args.seed,
-        given,
-        args.channels,
-        args.mix,
-    )
+    with memory_for(args.model, given):  # the model is built here, to see whether it can be
+        trials = cell(
+            args.dataset,
+            args.model,
+            args.protocol,
+            args.splits,
+            args.seed,
+            given,
+            args.channels,
+            args.mix,
+        )
     store = Store(args.store)
     if len(store.find(trials)) < len(trials):
         store.check()
@@ -122,8 +126,10 @@ def run(args) -> int:
         what.append(f"channels {first.channels}{'' if first.mix else ', not mixed'}")
     print(f"{first.model} on {first.dataset}: {', '.join(what)}")
     print(complete(first.model, first.dataset, first.protocol, given).sentence())
+    sizes = {"hidden": first.hidden} | read_options(first.model, first.options)
     try:
-        records = run_trials(trials, store, args.device, not args.quiet, where)
+        with memory_for(first.model, sizes):
+            records = run_trials(trials, store, args.device, not args.quiet, where)
     except KeyboardInterrupt:
         kept = len(store.find(trials))
         raise KeyboardInterrupt(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 
+from acm.cli.memory import memory_for
+from acm.cli.parser import whole
 from acm.cli.places import HYPERPARAMETERS, add_options, place, warm_up
 
 
@@ -29,8 +31,8 @@ examples:
     what.add_argument(
         "--protocol", default="random", metavar="random|fixed|sparse", help="see `acm run`"
     )
-    what.add_argument("--splits", type=int, metavar="N", help="how many splits (default: 10)")
-    what.add_argument("--seed", type=int, default=0, metavar="S", help="see `acm run`")
+    what.add_argument("--splits", type=whole, metavar="N", help="how many splits (default: 10)")
+    what.add_argument("--seed", type=whole, default=0, metavar="S", help="see `acm run`")
     what.add_argument(
         "--strategy",
         default="grid",
@@ -48,7 +50,7 @@ examples:
         metavar="FILE",
         help="CSV file that keeps the trials (default: search.csv)",
     )
-    how.add_argument("--top", type=int, default=10, metavar="N", help="how many to print")
+    how.add_argument("--top", type=whole, default=10, metavar="N", help="how many to print")
     add_options(how)
     parser.set_defaults(run=run)
 
@@ -58,19 +60,22 @@ def run(args) -> int:
     warm_up(args)
     from acm.experiments import search
 
-    found = search(
-        args.dataset,
-        args.model,
-        args.protocol,
-        args.splits,
-        args.seed,
-        _space(args),
-        args.strategy,
-        args.store,
-        args.device,
-        not args.quiet,
-        place(args),
-    )
+    space, where = _space(args), place(args)
+    # Too large for the memory is the largest of a range, if any of it is.
+    with memory_for(args.model, {"hidden": max(space.get("hidden", [0]))}):
+        found = search(
+            args.dataset,
+            args.model,
+            args.protocol,
+            args.splits,
+            args.seed,
+            space,
+            args.strategy,
+            args.store,
+            args.device,
+            not args.quiet,
+            where,
+        )
     ranked = sorted(found.surface, key=lambda c: (-c.splits, -c.accuracy, c.loss))
     for c in ranked[: max(args.top, 0)]:
         seen = f"{100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} %" if c.accuracy >= 0 else "no number"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -15,8 +15,9 @@ from acm.data.splits import Split
 from acm.errors import UsageError
 from acm.experiments.options import arguments
 from acm.experiments.trial import SHARES, Trial, uses_random_splits
-from acm.filters import SparseMatrix, low_pass, moved, operand
+from acm.filters import SparseMatrix, moved, operand
 from acm.nn import build
+from acm.nn.propagation import operator_of, random_walk
 from acm.training import Fit, Setting, fit, protocol_for
 from acm.training.stack import own_generator
 
@@ -40,10 +41,10 @@ class Task:
     num_classes: int
     _graphs: dict = field(default_factory=dict, repr=False, compare=False)
 
-    @functools.cached_property
+    @property
     def low_pass(self) -> SparseMatrix:
         """The filter `Â_rw`, with which most models propagate."""
-        return low_pass(self.edge_index, self.x.shape[0]).to(self.y.device)
+        return self.graph(nn.Module())
 
     def graph(self, model: nn.Module, options: str = ""):
         """What a model propagates with: what its `operator` makes of the edges, or `Â_rw`.
@@ -52,16 +53,16 @@ class Task:
             model: It may have an `operator(edge_index, num_nodes)`.
             options: The model's own hyperparameters, on which that may depend.
         """
-        make = getattr(type(model), "operator", None)
-        if make is None:
-            return self.low_pass
+        make = operator_of(model)
+        function = getattr(make, "__func__", make)
+        key = function, "" if function is random_walk else options
         with _FINDING:  # some of it takes minutes: others wait, and share it
-            if (make, options) not in self._graphs:
-                found = model.operator(self.edge_index, self.x.shape[0])
-                while len(self._graphs) > 3:
+            if key not in self._graphs:
+                found = moved(make(self.edge_index, self.x.shape[0]), self.y.device)
+                while len(self._graphs) > 4:
                     self._graphs.pop(next(iter(self._graphs)))
-                self._graphs[make, options] = moved(found, self.y.device)
-            return self._graphs[make, options]
+                self._graphs[key] = _shared(found, tuple(self._graphs.values()))
+            return self._graphs[key]
 
     def split(self, trial: Trial) -> Split:
         """The masks of a trial's split."""
@@ -74,6 +75,28 @@ class Task:
 
 
 _FINDING = threading.Lock()
+
+
+def _shared(found, kept):
+    """What was found, with the matrices of `kept` in place of those that equal them."""
+    if isinstance(found, tuple):
+        return tuple(_shared(part, kept) for part in found)
+    return next((matrix for matrix in _matrices(kept) if _same(matrix, found)), found)
+
+
+def _matrices(graph) -> Iterator:
+    if isinstance(graph, tuple):
+        for part in graph:
+            yield from _matrices(part)
+    else:
+        yield graph
+
+
+def _same(*pair) -> bool:
+    one, other = pair
+    if not all(isinstance(matrix, SparseMatrix) for matrix in pair) or one.shape != other.shape:
+        return False
+    return all(torch.equal(getattr(one, p), getattr(other, p)) for p in ("crow", "col", "value"))
 
 
 @functools.lru_cache(maxsize=2)

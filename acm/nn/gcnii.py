@@ -9,12 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, low_pass, operand
+from acm.filters import SparseMatrix, operand
 from acm.nn.acm_conv import CHANNELS
 from acm.nn.checks import fraction, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
 from acm.nn.product import product
+from acm.nn.propagation import random_walk
 
 
 class InitialResidual(nn.Module):
@@ -173,9 +174,8 @@ class GCNII(nn.Module):
         for conv in self.convs:
             conv.reset_parameters()
 
-    def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        r"""What every layer filters with: :math:`\hat A_{rw}`, raw self-loops kept."""
-        return low_pass(edge_index, num_nodes)
+    #: What every layer filters with.
+    operator = random_walk
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
         """The logits of all nodes, `[N, C]`.

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from acm.filters import SparseMatrix, low_pass
+from acm.filters import SparseMatrix
 from acm.nn.acm_conv import CHANNELS, ACMConv
 from acm.nn.dropout import Dropout
+from acm.nn.propagation import random_walk
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,7 @@ class Network(nn.Module):
         for conv in self.convs:
             conv.reset_parameters()
 
-    def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        r"""What every layer filters with: :math:`\hat A_{rw}`, raw self-loops kept."""
-        return low_pass(edge_index, num_nodes)
+    operator = random_walk
 
     def forward(
         self,

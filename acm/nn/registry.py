@@ -217,6 +217,9 @@ def build(
     return entry.make(in_channels, out_channels, hidden=hidden, dropout=dropout, **given)
 
 
+_FOLDER = "it is a folder"
+
+
 def load_own() -> None:
     """Import what `ACM_MODELS` names: modules, or files, that register further models.
 
@@ -226,8 +229,12 @@ def load_own() -> None:
     names = (name.strip() for name in os.environ.get("ACM_MODELS", "").split(","))
     for number, name in enumerate(filter(None, names)):
         try:
+            if Path(name).expanduser().is_dir() and not name.isidentifier():
+                raise IsADirectoryError(_FOLDER)
             if not name.endswith(".py"):
-                importlib.import_module(name)
+                # A folder of that name is a module as well, one of which nothing is executed.
+                if importlib.import_module(name).__spec__.origin is None:
+                    raise IsADirectoryError(_FOLDER)
                 continue
             path = Path(name).expanduser().resolve()
             spec = importlib.util.spec_from_file_location(f"acm_models_{number}", path)

@@ -98,7 +98,7 @@ def _notes(record: dict[str, str], protocol: str, found: dict[str, object]) -> l
     if (cell.mean, cell.std) != (float(record["results"]), float(record["std"])):
         notes.append(
             f"the result beside it is {record['results']} ± {record['std']}, "
-            f"but {cell.text} in {cell.label}"
+            f"but {cell.shown} in {find_table(cell.table).place}"
         )
     return notes
 

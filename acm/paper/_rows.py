@@ -19,13 +19,15 @@ class Table:
     """One (half of a) table of the paper, as the index lists it.
 
     `position` counts the tables in the order of the LaTeX source; `cited_as` is the number under
-    which the companion cites it, `None` for those that it does not number.
+    which the companion cites it, `None` for those that it does not number: of these `appendix` says
+    where they stand, in words.
     """
 
     key: str
     label: str
     position: int
     cited_as: int | None
+    appendix: str
     kind: str
     unit: str
     topic: str
@@ -34,7 +36,7 @@ class Table:
     @property
     def place(self) -> str:
         """The table in words, for a source line."""
-        return f"Table {self.cited_as} ({self.label})" if self.cited_as else self.label
+        return f"Table {self.cited_as}" if self.cited_as else self.appendix
 
 
 def _records(path: Path) -> list[dict[str, str]]:

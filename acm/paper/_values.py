@@ -75,6 +75,24 @@ class Published:
         own = ("wisconsin", "deezer-europe")
         return self.table == "sota" and self.marker == "*" and self.dataset not in own
 
+    @property
+    def shown(self) -> str:
+        """The cell as it is meant: as printed, but for what the paper prints by a slip."""
+        if not self.damaged or self.mean is None:
+            return self.text
+        return f"{self.mean:g}{self.unit}" if self.std is None else f"{self.mean:g} ± {self.std:g}"
+
+    @property
+    def slip(self) -> str:
+        """What the paper prints in place of `shown`, and what is wrong there; or nothing."""
+        if not self.damaged:
+            return ""
+        if self.std is None:
+            wrong = "a broken cell"
+        else:
+            wrong = "the backslash of \\pm is missing" if "pm " in self.text else "± is broken"
+        return f"printed as “{self.text}”: {wrong}"
+
 
 _FIXED = ("fixed", "hyperparameters_fixed")
 _CITATIONS = ("cora", "citeseer", "pubmed")

@@ -12,16 +12,20 @@ from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments.options import arguments, own, write_options
 from acm.experiments.recipes import ORIGINS, WIDTH, Recipe, recipe
-from acm.filters import low_pass
 from acm.nn import MODELS, Entry, build
+from acm.nn.propagation import operator_of
 from acm.report.comparison import Comparison
 from acm.report.formula import latex
+from acm.report.numbers import NONE
 from acm.report.table3 import Place, published
 from acm.training import Setting, stackable
 from acm.training.stack import own_generator
 
 #: The graphs whose results a card of the book shows.
 GRAPHS = ("cornell", "chameleon", "cora")
+
+#: A cell that nothing was run of; the page has a legend.
+_NOT_RUN = "·"
 
 _NONE = "none: give lr, weight_decay and dropout"
 
@@ -52,7 +56,7 @@ def stacks(name: str) -> str:
     except UsageError as error:  # what it needs is not installed
         return str(error)
     ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
-    graph = getattr(model, "operator", low_pass)(ring, 4)
+    graph = operator_of(model)(ring, 4)
     nodes = torch.arange(4)
     setting = Setting(nodes < 2, nodes == 2, 0.01, 0.0, 0)
     x = torch.rand(4, 3, generator=torch.Generator().manual_seed(0))
@@ -145,6 +149,10 @@ def _card(entry: Entry, cells: Mapping[Place, Comparison]) -> str:
         about.append(f"its own hyperparameters: {_own(own_values)}")
     rows = ["| graph | paper | ours |", "| --- | --- | --- |"]
     rows += [f"| {dataset} | {' | '.join(result(name, dataset, cells))} |" for dataset in GRAPHS]
+    slips = []
+    for dataset in GRAPHS:
+        if (there := published(name, dataset)) and there.slip:
+            slips += [f"A slip of the paper: {dataset} is {_plain(there.slip)}.", ""]
     # Graphs with one recipe, from one place, share a line.
     trained: dict[str, list[str]] = {}
     for dataset, r in recipes(name, datasets=GRAPHS).items():
@@ -164,6 +172,7 @@ def _card(entry: Entry, cells: Mapping[Place, Comparison]) -> str:
             "",
             *rows,
             "",
+            *slips,
             "Trained with",
             "",
             *lines,
@@ -178,14 +187,18 @@ def result(name: str, dataset: str, cells: Mapping[Place, Comparison]) -> tuple[
     there = published(name, dataset)
     cell = cells.get((name, dataset))
     ours = "not run" if cell is None else f"{cell.ours}, {cell.verdict}"
-    return there.text if there else "–", ours
+    return there.shown if there else NONE, ours
 
 
 def overview(cells: Mapping[Place, Comparison]) -> str:
-    """All models at a glance, as MyST Markdown: size, results on three graphs, recipes, paper."""
+    """All models at a glance, as MyST Markdown: size, results on three graphs, recipes."""
     lines = [
-        f"| model | weights | {' | '.join(GRAPHS)} | recipes | paper |",
-        f"| --- | --: |{' --- |' * len(GRAPHS)} --- | --- |",
+        # Long lines break rather than push the last columns out of sight.
+        "```{rst-class} wraps",
+        "```",
+        "",
+        f"| model | weights | {' | '.join(GRAPHS)} | recipes |",
+        f"| --- | --: |{' --- |' * len(GRAPHS)} --- |",
     ]
     for name, entry in MODELS.items():
         if not (entry.tables or entry.beyond):  # somebody's own
@@ -194,12 +207,12 @@ def overview(cells: Mapping[Place, Comparison]) -> str:
         for dataset in GRAPHS:
             ours, theirs = cells.get((name, dataset)), published(name, dataset)
             results.append(
-                (f"{ours.mean:.1f}" if ours else "not run")
+                (f"{ours.mean:.1f}" if ours else _NOT_RUN)
                 + (f" ({theirs.mean:.1f})" if theirs and theirs.mean is not None else "")
             )
         lines.append(
             f'| <a href="#{anchor(name)}">{escape(name)}</a> | {size(name)} | {" | ".join(results)}'
-            f" | {origins(name)} | {{cite:t}}`{entry.source}` |"
+            f" | {origins(name)} |"
         )
     return "\n".join(lines)
 
@@ -211,4 +224,4 @@ def anchor(name: str) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown would otherwise read signs of its own in."""
-    return "".join(f"\\{c}" if c in "*_`$[]<>|{}" else c for c in text)
+    return "".join(f"\\{c}" if c in "\\*_`$[]<>|{}" else c for c in text)

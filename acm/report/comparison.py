@@ -11,6 +11,7 @@ from acm import paper
 from acm.errors import UsageError
 from acm.experiments import Record, Trial
 from acm.nn import MODELS
+from acm.report.numbers import signed
 
 #: How the ablation (Table 2) names the channels that are left when some are taken out.
 _ABLATION = {"low+high": "LP+HP", "low+identity": "LP+Identity"}
@@ -80,9 +81,11 @@ class Comparison:
         )
         if math.isnan(self.delta):
             return f"{ours}; the paper has no such number."
+        # What the paper prints otherwise than it means is said beside its place.
+        where = "; ".join(filter(None, (self.published.source, self.published.slip)))
         theirs = (
-            f"{ours}; the paper has {self.published.text} ({self.published.source}),"
-            f" a difference of {self.delta:+.2f} points"
+            f"{ours}; the paper has {self.published.shown} ({where}),"
+            f" a difference of {signed(self.delta)} points"
         )
         if not self.same_splits:
             return (
@@ -119,7 +122,7 @@ class Pooled:
         return (
             f"{self.below} of {self.cells} means of ours lie below the paper's; were the cells"
             f" independent and either side as likely, so lopsided an outcome would have"
-            f" probability {self.p_value:.3f}. The mean difference is {self.delta:+.2f} points,"
+            f" probability {self.p_value:.3f}. The mean difference is {signed(self.delta)} points,"
             f" with a standard error of {self.standard_error:.2f}."
         )
 

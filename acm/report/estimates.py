@@ -15,6 +15,7 @@ from acm.data import load, random_split
 from acm.metrics import estimates
 from acm.paper import Published, published
 from acm.report.metrics import SIMILARITY
+from acm.report.numbers import SignedTable
 
 
 def uniform_mask(num_nodes: int, seed: int, share: float = 0.6) -> Tensor:
@@ -99,7 +100,7 @@ def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
             {
                 "graph": e.published.dataset,
                 "statistic": e.published.name,
-                "paper": e.published.text,
+                "paper": e.published.shown,
                 "ours": f"{e.mean:.4f}" + ("" if math.isnan(e.std) else f" ± {e.std:.4f}"),
                 "standard errors": e.standard_errors,
             }
@@ -107,4 +108,4 @@ def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
             for e in estimate(name, way)
         ]
     )
-    return table.set_index(["graph", "statistic"])
+    return SignedTable.of(table.set_index(["graph", "statistic"]), {"standard errors": 1})

@@ -13,7 +13,9 @@ _SIGNS = {
     "ε": r"\varepsilon", "λ": r"\lambda", "Σ": r"\sum", "∈": r"\in", "⊙": r"\odot", "…": r"\dots",
     "−": "-", "²": "^2",
 }  # fmt: skip
-_LINE_END = r", \\ "
+_LINE_END = r" \\ "
+#: More letters than these do not fit into a line of a phone.
+_WIDE = 36
 #: What is an index by its name; other letters side by side are several indices.
 _NAMED = ("rw", "sym")
 
@@ -40,11 +42,45 @@ def latex(equation: str) -> str:
     """
     # A part is what stands between commas and has a sign of equality.
     parts = re.split(r", (?=\w[^,=()\[\]]* = )", equation)
-    lines = [_part(part) for part in parts]
-    if len(lines) == 1:
-        return lines[0]
-    lines = [line.replace(" = ", " &= ", 1) for line in lines]
+    if len(parts) == 1 and len(_broken(equation)) == 1:
+        return _part(equation)
+    lines = []
+    for k, part in enumerate(parts):
+        first, *rest = _broken(part + "," * (k < len(parts) - 1))
+        first = _part(first)
+        lines.append(first.replace(" = ", " &= ", 1) if " = " in first else f"& {first}")
+        lines += [rf"&\quad {_part(line)}" for line in rest]
     return rf"\begin{{aligned}} {_LINE_END.join(lines)} \end{{aligned}}"
+
+
+def _broken(part: str) -> list[str]:
+    """A part in lines that are not too long, broken where the fewest brackets are open."""
+    if _length(part) <= _WIDE:
+        return [part]
+    open_, places = 0, {}
+    for k, sign in enumerate(part):
+        open_ += (sign in "([{") - (sign in ")]}")
+        # After a comma, between two factors in brackets, or before a sign that adds or joins.
+        around = part[k - 1], part[k + 1 : k + 2]
+        adds = part[k + 1 : k + 3] in ("+ ", "∥ ")
+        if sign == " " and (around[0] == "," or around == (")", "(") or adds):
+            places.setdefault(open_, []).append(k)
+    for depth in sorted(places):
+        lines, start = [], 0
+        for this, after in zip(places[depth], [*places[depth][1:], len(part)]):
+            # As much in a line as there is room for.
+            if _length(part[start:after]) > _WIDE:
+                lines.append(part[start:this])
+                start = this + 1
+        lines.append(part[start:])
+        if len(lines) > 1:
+            return lines
+    return [part]
+
+
+def _length(text: str) -> int:
+    """About how wide a text is set, in letters: indices are small."""
+    return len(re.sub(r"[_^](\{[^}]*\}|\w+)", "i", text).replace(" ", ""))
 
 
 def _part(text: str) -> str:

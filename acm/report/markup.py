@@ -8,6 +8,7 @@ from html import escape
 
 from acm.data.names import PAPER_DATASETS
 from acm.report.comparison import Comparison
+from acm.report.numbers import NONE, signed
 from acm.report.reasons import explain
 from acm.report.table3 import Place, Row, row_names
 
@@ -34,13 +35,13 @@ def cells_html(
                 _cell(dataset),
                 _verdict(c.verdict),
                 _cell(c.ours, c.mean),
-                _cell(c.published.text if c.published else "–", theirs),
+                _cell(c.published.shown if c.published else NONE, theirs),
                 *_difference(c.delta, c.standard_error),
                 _cell(why.get((model, dataset), ""), kind="why"),
             ]
         )
     head = ("model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why")
-    return _sortable("Every cell that was run", head, lines)
+    return _sortable("Every cell that was run", head, lines) + _slips(cells)
 
 
 def rows_html(rows: Iterable[Row]) -> str:
@@ -64,11 +65,14 @@ def matrix_html(cells: Mapping[Place, Comparison]) -> str:
         line = [f'<th scope="row">{escape(model)}</th>']
         for dataset in PAPER_DATASETS:
             c = cells.get((model, dataset))
-            verdict = c.verdict if c else "not run"
+            if c is None:  # perhaps most of them: a quiet mark, which the legend explains
+                line.append(f'<td class="{_kind("not run")}">{SIGNS["not run"]}</td>')
+                continue
+            verdict = c.verdict
             shown = SIGNS[verdict]
-            if c and not math.isnan(c.delta):
-                shown += f" {_minus(f'{c.delta:+.1f}')}"
-            said = f"ours {c.ours}, paper {c.published.text}" if c and c.published else ""
+            if not math.isnan(c.delta):
+                shown += f" {signed(c.delta, 1)}"
+            said = f"ours {c.ours}, paper {c.published.shown}" if c.published else ""
             line.append(
                 f'<td class="{_kind(verdict)}" title="{escape(said)}">{shown}'
                 f'<span class="visually-hidden"> {verdict}</span></td>'
@@ -85,6 +89,18 @@ def matrix_html(cells: Mapping[Place, Comparison]) -> str:
     )
 
 
+def _slips(cells: Mapping[Place, Comparison]) -> str:
+    """What the paper prints otherwise than it is shown, in a line below."""
+    said = [
+        f"{model} on {dataset}: {c.published.slip}."
+        for (model, dataset), c in cells.items()
+        if c.published and c.published.slip
+    ]
+    if not said:
+        return ""
+    return f"<p>Slips of the paper: {escape(' '.join(said))}</p>"
+
+
 def _cell(text: str, key: float | None = None, kind: str = "") -> tuple[str, str]:
     """What a cell of a table that sorts shows, and its attributes."""
     # Only numbers are sorted by something else than what they read.
@@ -94,8 +110,8 @@ def _cell(text: str, key: float | None = None, kind: str = "") -> tuple[str, str
 
 def _difference(delta: float, error: float) -> list[tuple[str, str]]:
     ratio = delta / error if error else math.nan
-    numbers = (delta, "+.2f"), (error, ".2f"), (ratio, "+.1f")
-    return [_cell("–" if math.isnan(x) else _minus(format(x, form)), x) for x, form in numbers]
+    size = NONE if math.isnan(error) else f"{error:.2f}"
+    return [_cell(signed(delta), delta), _cell(size, error), _cell(signed(ratio, 1), ratio)]
 
 
 def _verdict(verdict: str) -> tuple[str, str]:
@@ -104,12 +120,6 @@ def _verdict(verdict: str) -> tuple[str, str]:
 
 def _kind(verdict: str) -> str:
     return verdict.replace(" ", "-")
-
-
-def _minus(number: str) -> str:
-    if not number.strip("+-0."):  # what rounds to nothing has no sign
-        return number.lstrip("+-")
-    return number.replace("-", "−")
 
 
 def _sortable(label: str, head: Sequence[str], lines: Iterable[Sequence[tuple[str, str]]]) -> str:

@@ -24,6 +24,7 @@ from acm.metrics import (
 )
 from acm.metrics.graph import prepare
 from acm.paper import Published, published
+from acm.report.numbers import signed
 
 #: The six graphs whose H_edge, H_node and H_class were computed on the directed edges.
 DIRECTED = ("cornell", "wisconsin", "texas", "film", "chameleon", "squirrel")
@@ -70,7 +71,7 @@ class Rebuilt:
         # Half a unit of the last digit that is printed, on either side.
         if low - 5e-5 <= self.published.mean <= high + 5e-5:
             return "among the ties"
-        return f"off by {self.value - self.published.mean:+.4f}"
+        return f"off by {signed(self.value - self.published.mean, 4)}"
 
 
 def unlabelled(data: Data) -> Tensor:

@@ -13,6 +13,7 @@ from acm.experiments import Record, recipe
 from acm.experiments.recipes import HYPERPARAMETERS
 from acm.nn import MODELS
 from acm.report.comparison import LIMIT, Comparison, Pooled, compare, pooled
+from acm.report.numbers import signed
 
 #: A cell's place: model and graph.
 Place = tuple[str, str]
@@ -79,17 +80,22 @@ def coverage_sentence(cells: Mapping[Place, Comparison]) -> str:
     """How many cells were run, and how many of these agree with the paper, in words."""
     whole = len(row_names()) * len(PAPER_DATASETS)
     counted = [c.verdict for c in cells.values() if c.verdict != "not comparable"]
-    said = f"There are records of {len(cells)} of Table 3's {whole} cells"
+    said = [f"{len(cells)} of the {whole} cells of Table 3 have been run so far."]
     if left := len(cells) - len(counted):
-        said += f"; {left} cannot be compared, for want of a mean or a spread on either side"
-    if not counted:
-        return f"{said}."
-    number = {verdict: counted.count(verdict) for verdict in ("reproduced", "higher", "lower")}
-    return (
-        f"{said}. Of {len(counted)} that can be compared {number['reproduced']}"
-        f" ({100 * number['reproduced'] / len(counted):.0f} %) lie within {LIMIT:g} standard errors"
-        f" of the paper's mean, {number['higher']} above it and {number['lower']} below."
-    )
+        said.append(
+            f"{left} of them cannot be compared with the paper, because a mean or a standard"
+            " deviation is missing there or here."
+        )
+    if counted:
+        number = {verdict: counted.count(verdict) for verdict in ("reproduced", "higher", "lower")}
+        share = 100 * number["reproduced"] / len(counted)
+        said.append(
+            f"In {number['reproduced']} of the {len(counted)} that can be compared"
+            f" ({share:.0f} %) our mean agrees with the paper's, which is to say that the two"
+            f" differ by at most {LIMIT:g} standard errors. In {number['higher']} ours is higher,"
+            f" in {number['lower']} it is lower."
+        )
+    return " ".join(said)
 
 
 @dataclass(frozen=True)
@@ -136,19 +142,24 @@ def rows(cells: Mapping[Place, Comparison]) -> list[Row]:
 
 
 def lean_sentence(rows: Sequence[Row]) -> str:
-    """Which rows are off as a whole, in words."""
+    """Which models are off over all their graphs together, in words."""
     there = [row for row in rows if row.pooled]
     if not there:
         return "No row can be compared yet."
-    named = {
-        side: ", ".join(
-            f"{row.model} ({row.pooled.delta:+.1f})" for row in there if row.verdict == side
+    named = {side: [row for row in there if row.verdict == side] for side in ("higher", "lower")}
+    said = [f"{len(there)} models can be compared over all their graphs together."]
+    for side, rows_off in named.items():
+        listed = ", ".join(f"{r.model} ({signed(r.pooled.delta, 1)} points)" for r in rows_off)
+        said.append(
+            f"{len(rows_off)} of them {'is' if len(rows_off) == 1 else 'are'} {side} than in the"
+            f" paper{': ' if listed else ''}{listed}."
         )
-        for side in ("higher", "lower")
-    }
+    rest = len(there) - sum(map(len, named.values()))
     mean = statistics.fmean(row.pooled.delta for row in there)
-    return (
-        f"Of {len(there)} rows, those whose mean difference is more than {LIMIT:g} of its standard"
-        f" errors above zero are {named['higher'] or 'none'}; below zero:"
-        f" {named['lower'] or 'none'}. The mean over the rows is {mean:+.2f} points."
+    said.append(
+        f"The mean difference of the other {rest} is within {LIMIT:g} of its standard errors."
+        if rest
+        else f"None has a mean difference within {LIMIT:g} of its standard errors."
     )
+    said.append(f"The average difference of all models is {signed(mean)} points.")
+    return " ".join(said)

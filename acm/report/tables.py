@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from acm.report.comparison import Comparison
+from acm.report.numbers import NONE, SignedTable
 
 _COLUMNS = ("dataset", "model", "splits", "ours", "paper", "Δ", "SE", "Δ / SE", "verdict")
 
@@ -22,7 +23,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
                 "model": first.model,
                 "splits": len(c.records),
                 "ours": c.ours,
-                "paper": c.published.text if c.published else "–",
+                "paper": c.published.shown if c.published else NONE,
                 "Δ": round(c.delta, 2),
                 "SE": round(c.standard_error, 2),
                 "Δ / SE": round(c.delta / c.standard_error, 2)
@@ -31,4 +32,5 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
                 "verdict": c.verdict,
             }
         )
-    return pd.DataFrame(rows, columns=_COLUMNS).set_index("dataset")
+    table = pd.DataFrame(rows, columns=_COLUMNS).set_index("dataset")
+    return SignedTable.of(table, {"Δ": 2, "Δ / SE": 2})

@@ -272,3 +272,88 @@ def test_run_says_where_the_recipe_is_from(tmp_path, monkeypatch, capsys):
     assert "lr, weight_decay, dropout, hidden, layers, lambda as given; alpha: " in said[1]
     assert main([*arguments, "--own", "layers"]) == 2
     assert "NAME=X is needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([*GCN, "--hidden", "1.5"], "--hidden: '1.5': a whole number is needed"),
+        ([*GCN, "--splits", "two"], "--splits: 'two': a whole number is needed"),
+        ([*GCN, "--seed", ""], "--seed: '': a whole number is needed"),
+        ([*GCN, "--threads", "1e3"], "--threads: '1e3': a whole number is needed"),
+        ([*GCN, "--processes", "x\ny"], "--processes: 'x\\ny': a whole number is needed"),
+        ([*GCN, "--lr", "fast"], "--lr: 'fast': a number is needed"),
+        ([*GCN, "--weight-decay", "0,1"], "--weight-decay: '0,1': a number is needed"),
+        ([*GCN, "--dropout", "half"], "--dropout: 'half': a number is needed"),
+        (["search", *GCN[1:], "--top", "1.5"], "--top: '1.5': a whole number is needed"),
+        (["search", *GCN[1:], "--splits", "1.5"], "--splits: '1.5': a whole number is needed"),
+        (["search", *GCN[1:], "--seed", "1.5"], "--seed: '1.5': a whole number is needed"),
+        (["search", *GCN[1:], "--threads", "x"], "--threads: 'x': a whole number is needed"),
+        (["search", *GCN[1:], "--processes", "x"], "--processes: 'x': a whole number is needed"),
+        (["run"], "the following arguments are required: --dataset, --model"),
+        (["run", "--modle", "x"], "the following arguments are required: --dataset, --model"),
+        ([*GCN, "--modle", "x"], "unrecognized arguments: --modle x"),
+        (["metrics", "texas", "--ties", "<"], "--ties: invalid choice: '<'"),
+        ([], "the following arguments are required: COMMAND"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_without_the_usage(arguments, words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and said.startswith(f"acm: {words}") and "--help` tells" in said
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        ("GCN", [], "the sizes of GCN are the usual ones, so fewer --threads"),
+        ("GCN", ["--hidden", "8000"], "a smaller --hidden 8000 (64 is usual) may do"),
+        ("GAT", ["--own", "heads=9000"], "a smaller --own heads=9000 (8 is usual) may do"),
+        (
+            "GAT",
+            ["--own", "heads=16", "out_heads=900", "--hidden", "640"],
+            "a smaller --own out_heads=900 (1 is usual) or --hidden 640 (64 is usual) or"
+            " --own heads=16 (8 is usual) may do",
+        ),
+    ],
+)
+def test_too_little_memory_names_what_is_too_large(
+    model, options, words, tmp_path, monkeypatch, capsys
+):
+    def run(*_, **__):
+        torch.empty(2**60)
+
+    monkeypatch.setattr(experiments, "run", run)
+    rest = ["--lr", "0.1", "--weight-decay", "0", "--dropout", "0", *options]
+    place = ["--store", str(tmp_path / "runs.csv")]
+    assert main(["run", "--dataset", "synthetic", "--model", model, *rest, *place]) == 2
+    said = capsys.readouterr().err
+    assert said == f"acm: there is not enough memory for this: {words}" + (
+        "\n" if options else " or more memory may do\n"
+    )
+
+
+def test_a_model_beyond_all_memory_is_told_what_is_too_large(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    # No machine has the terabytes, so nothing is allocated.
+    large = ["--own", "heads=10000", "--hidden", "1000000", "--quiet"]
+    assert main(["run", "--dataset", "synthetic", "--model", "GAT", "--splits", "1", *large]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "a smaller --hidden 1000000 (64 is usual) or --own heads=10000 (8 is usual)" in said
+    monkeypatch.setattr(experiments, "search", lambda *_: torch.empty(2**60))
+    assert main(["search", *GCN[1:], "--hidden", "32,4096"]) == 2
+    assert "a smaller --hidden 4096 (64 is usual) may do" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["{name}", "./{name}", "{whole}", "{whole}/", "folder.py"])
+def test_a_folder_is_no_file_of_models(form, tmp_path):
+    for name in ("folder", "folder.py"):
+        (tmp_path / name).mkdir()
+    asked = form.format(name="folder", whole=tmp_path / "folder")
+    done = acm("models", "GCN", cwd=tmp_path, env={"ACM_MODELS": asked})
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"acm: ACM_MODELS names {asked!r}, ")
+    assert "folder" in done.stderr.split("(")[1] and "path of a .py file" in done.stderr

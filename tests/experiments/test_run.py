@@ -15,7 +15,8 @@ from acm.data import load
 from acm.errors import UsageError
 from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial, task
 from acm.experiments.places import cores
-from acm.filters import SparseMatrix
+from acm.filters import SparseMatrix, low_pass
+from acm.nn import build
 from acm.training import Protocol
 from tests.records import make_record
 
@@ -186,3 +187,35 @@ def test_cornell_is_reproduced():
 
     records = run_cell("cornell", "ACM-GCN", splits=3, progress=False)
     assert compare(records).verdict == "reproduced"
+
+
+class Plain(torch.nn.Module):
+    """A model without an operator."""
+
+
+def test_models_that_propagate_with_the_same_share_one_matrix():
+    task = dataclasses.replace(prepare("synthetic"), _graphs={})
+    nodes, features = task.x.shape
+
+    def graph(name):
+        return task.graph(build(name, features, 5, 4, num_nodes=nodes), f"of={name}")
+
+    low = task.graph(Plain())
+    assert low is task.low_pass and torch.equal(low.value, low_pass(task.edge_index, nodes).value)
+    for name in ("GCN", "GCNII", "GAT", "GAT+JK", "ACMII-GCN"):
+        assert graph(name) is low
+    assert graph("ACM-GCN+")[0] is low  # a tuple: what else it has is its own
+    sym = graph("APPNP")
+    assert sym is not low and graph("GCN+JK") is sym and not torch.equal(sym.value, low.value)
+    assert torch.equal(low.value, low_pass(task.edge_index, nodes).value)
+
+
+def test_an_operator_may_return_something_else_than_a_matrix():
+    class Dense(Plain):
+        def operator(self, edge_index, num_nodes):
+            return torch.ones(num_nodes, 1)
+
+    task = dataclasses.replace(prepare("synthetic"), _graphs={})
+    assert task.low_pass is task.graph(Plain())
+    assert torch.equal(task.graph(Dense()), torch.ones(task.x.shape[0], 1))
+    assert task.graph(Dense()) is task.graph(Dense())

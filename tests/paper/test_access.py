@@ -15,6 +15,7 @@ from acm.paper import (
     Hyperparameters,
     Published,
     SearchSpace,
+    cells,
     hyperparameters,
     known_datasets,
     published,
@@ -23,6 +24,7 @@ from acm.paper import (
     tables,
 )
 
+PLACES = {t.key: t for t in tables()}
 VALUES = [t.key for t in tables() if t.kind == "values"]
 OPTIMA = [t.key for t in tables() if t.kind == "hyperparameters"]
 RANGES = [t.key for t in tables() if t.kind == "search"]
@@ -31,7 +33,7 @@ RANGES = [t.key for t in tables() if t.kind == "search"]
 def test_a_cell_comes_with_its_numbers_and_its_place():
     cell = published("sota", model="ACM-GCN", dataset="cornell")
     assert (cell.mean, cell.std, cell.unit, cell.status) == (94.75, 3.8, "%", "ok")
-    assert cell.source == 'Table 3 (tab:sota), row "ACM-GCN", column "Cornell"'
+    assert cell.source == 'Table 3, row "ACM-GCN", column "Cornell"'
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_an_optimum_is_typed():
     assert found == Hyperparameters(
         model="ACM-GCNII", dataset="cornell", protocol="random", lr=0.01, weight_decay=1e-3,
         dropout=0.5, hidden=64, layers=1, heads=None, jk=None, lambda_=0.5, alpha=0.4,
-        source='tab:hyperparameters_acmgnns, Cornell, row "ACM-GCNII"', notes=(),
+        source='Appendix A.4, hyperparameters of ACM-GNNs, Cornell, row "ACM-GCNII"', notes=(),
         weight_decays=(1e-3,), result=published("hyperparameters_acm", model="ACM-GCNII",
         dataset="cornell"), epoch_ms=6.81, seconds=1.43,
     )  # fmt: skip
@@ -177,6 +179,19 @@ def test_a_range_read_otherwise_than_printed_says_so():
     assert any("names no row for ACMII-GCN no mixing" in note for note in second.notes)
 
 
+def test_places_are_what_a_reader_can_look_up():
+    for found in tables():
+        assert found.place and "tab:" not in found.place and "_" not in found.place
+        assert (found.cited_as is None) == bool(found.appendix)
+        assert not found.appendix or re.match(r"Appendix (A\.[1-4]|I), \w", found.appendix)
+    found = hyperparameters("GCN", "cornell")
+    assert found.source.startswith("Appendix A.4, hyperparameters of the baselines, Cornell")
+    said = [n for r in table("hyperparameters_baselines") for n in (r.source, *r.notes)]
+    said += [cell.source for key in VALUES + OPTIMA for cell in cells(key)]
+    said += [search_space("real_world", "GCN", "cora").source]
+    assert not [line for line in said if "tab:" in line]
+
+
 @pytest.mark.parametrize("key", VALUES + OPTIMA + RANGES)
 def test_every_row_of_every_table_is_typed(key):
     rows = table(key)
@@ -189,7 +204,7 @@ def test_every_row_of_every_table_is_typed(key):
             assert cell.std is None or isinstance(cell.std, float)
             assert cell.column == "Rank" or cell.dataset in known_datasets()
             assert cell.row in cell.source and cell.column in cell.source
-            assert cell.label in cell.source and cell.text
+            assert cell.source.startswith(f"Table {PLACES[cell.table].cited_as}, ") and cell.text
     elif key in OPTIMA:
         for row in rows:
             for number in (row.lr, row.dropout, *row.weight_decays):

@@ -1,6 +1,7 @@
 """The models' equations as LaTeX: every sign has one, and brackets close."""
 
 import doctest
+import re
 
 import pytest
 
@@ -21,9 +22,13 @@ def test_every_equation_becomes_latex(name):
         assert found.count(opening) == found.count(closing)
     # All that is left beside commands is a sign of its own: no word is set as a product of letters.
     assert "  " not in found.replace(r", \\ ", "")
-    # Every part of it is there, one a line.
-    lines = found.count(r"\\") + 1
-    assert found.count("&=") == (lines if lines > 1 else 0)
+    # Every line begins or is aligned at one place, and none is wider than a phone.
+    lines = found.removeprefix(r"\begin{aligned} ").removesuffix(r" \end{aligned}").split(r"\\")
+    assert [line.count("&") for line in lines] == [int(len(lines) > 1)] * len(lines)
+    parts = re.split(r", (?=\w[^,=()\[\]]* = )", MODELS[name].equation)
+    broken = [line for part in parts for line in formula._broken(part)]
+    assert len(broken) == len(lines) and max(map(formula._length, broken)) <= 36
+    assert " ".join(broken) == " ".join(parts)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +48,16 @@ def test_every_equation_becomes_latex(name):
 )  # fmt: skip
 def test_parts_by_hand(plain, expected):
     assert latex(plain) == expected
+
+
+def test_a_line_that_is_too_long_is_broken_where_the_fewest_brackets_are_open():
+    letters = "ABCDEFGHIJKLMNOPQRS"
+    assert latex(f"Y = {' + '.join(letters)}") == (
+        rf"\begin{{aligned}} Y &= {' + '.join(letters[:17])} \\ &\quad + R + S \end{{aligned}}"
+    )
+    long = "A" * 20
+    assert latex(f"f({long} + A) (A + {long}), {long}") == (
+        rf"\begin{{aligned}} & f({long} + A) \\ &\quad (A + {long}), \\ &\quad {long}"
+        r" \end{aligned}"
+    )
+    assert latex(2 * long) == 2 * long  # nowhere to break

@@ -30,7 +30,7 @@ CELL = published("metrics", row="H_agg", dataset="texas")  # 0.847
         (0.85, (0.84, 0.85), "among the ties"),
         (0.8412, (0.8412, 0.84697), "among the ties"),
         (0.85, (0.85, 0.86), "off by +0.0030"),
-        (0.8412, (0.8412, 0.8412), "off by -0.0058"),
+        (0.8412, (0.8412, 0.8412), "off by −0.0058"),
     ],
 )
 def test_verdicts(value, interval, verdict):

@@ -6,12 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acm.filters import SparseMatrix, low_pass
+from acm.filters import SparseMatrix
 from acm.nn.baselines.attention import attend, edge_softmax, pair_sum
 from acm.nn.baselines.base import Baseline, glorot
 from acm.nn.dropout import Dropout
 from acm.nn.each import each
 from acm.nn.product import product
+from acm.nn.propagation import random_walk
 
 
 class GATConv(nn.Module):
@@ -113,9 +114,8 @@ class GAT(Baseline):
         self.convs.append(GATConv(widths[-1], out_channels, out_heads, True, dropout))
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in self.convs)
 
-    def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        r"""The neighbours and the node itself: the pattern of :math:`\hat A_{rw}`."""
-        return low_pass(edge_index, num_nodes)
+    #: Its pattern: the neighbours and the node itself.
+    operator = random_walk
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         for depth, (dropout, conv) in enumerate(zip(self.dropouts, self.convs)):

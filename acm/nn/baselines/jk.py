@@ -7,10 +7,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, low_pass
+from acm.filters import SparseMatrix
 from acm.nn.baselines.base import Baseline, BatchNorm, Linear
 from acm.nn.baselines.gat import GATConv
 from acm.nn.dropout import Dropout
+from acm.nn.propagation import random_walk
 
 
 def jump(layers: list[Tensor], jk: str) -> Tensor:
@@ -119,9 +120,7 @@ class GATJK(_JK):
         widths = [in_channels] + [width] * (layers - 1)
         self.convs = nn.ModuleList(GATConv(w, hidden, heads, dropout=None) for w in widths)
 
-    def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        r"""The neighbours and the node itself: the pattern of :math:`\hat A_{rw}`."""
-        return low_pass(edge_index, num_nodes)
+    operator = random_walk  # the pattern of it: the neighbours and the node itself
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         first, *others = self.convs
