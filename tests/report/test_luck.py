@@ -2,11 +2,12 @@
 
 from collections import Counter
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from acm.data import random_split
+from acm.data import load, random_split
 from acm.errors import UsageError
 from acm.report import chosen_by_test, split_luck
 from tests.report.test_choice import grid
@@ -46,6 +47,13 @@ def test_drawn_splits_have_that_mean_and_spread():
     high = luck.accuracy[luck.accuracy > luck.mean + 3][0]
     above = np.mean(np.array(seen) > high - 1e-9)
     assert above == pytest.approx(luck.reached(high), abs=0.05) and above > 0.03
+
+
+@pytest.mark.data
+def test_texas_on_the_results_page_is_texas():
+    page = (Path(__file__).parents[2] / "notebooks" / "results.md").read_text(encoding="utf-8")
+    assert "np.repeat(range(5), [33, 1, 18, 101, 30])" in page
+    assert np.bincount(load("texas").y).tolist() == [33, 1, 18, 101, 30]
 
 
 def test_the_luck_of_no_split_is_refused():

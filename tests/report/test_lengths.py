@@ -1,0 +1,49 @@
+"""Lengths of trainings against the paper's printed times, by hand."""
+
+import pytest
+
+from acm.experiments import cell
+from acm.report.lengths import CLOSE, Lengths, lengths, lengths_sentence, lengths_table
+from acm.report.table3 import table_3
+from tests.records import make_record
+
+
+def cells(*asked):
+    return table_3(
+        make_record(trial, 0.5, epochs=epochs + k)
+        for model, dataset, epochs in asked
+        for k, trial in enumerate(cell(dataset, model, splits=3))
+    )
+
+
+def test_the_papers_length_is_its_seconds_over_its_milliseconds():
+    # ACM-GCN on Cornell: 8.25 ms an epoch, 1.69 s a run.
+    (found,) = lengths(cells(("ACM-GCN", "cornell", 204)))
+    assert (found.model, found.dataset, found.ours) == ("ACM-GCN", "cornell", 205)
+    assert found.paper == pytest.approx(1690 / 8.25)
+    assert found.ratio == pytest.approx(205 * 8.25 / 1690) and found.close
+
+
+def test_cells_without_printed_times_are_left_out():
+    # MLP-2 has no printed hyperparameters, APPNP on Cora is of sparse splits.
+    assert lengths(cells(("MLP-2", "cora", 300))) == []
+    assert lengths_sentence([]) == "No cell that was run has its times printed."
+
+
+def test_close_is_so_either_way():
+    for ours, close in ((100, True), (115, True), (116, False), (87, True), (86, False)):
+        assert Lengths("GCN", "cora", ours, 100).close is close
+    assert CLOSE == 0.15
+
+
+def test_the_table_has_what_differs_the_most_different_first():
+    found = [
+        Lengths("GCN", "cora", 100, 100),
+        Lengths("GCN", "texas", 150, 100),
+        Lengths("GCN", "cornell", 1000, 4000),
+    ]
+    assert lengths_sentence(found).startswith("Of 3 cells whose times the paper prints 1 (33 %)")
+    table = lengths_table(found)
+    assert table["graph"].tolist() == ["cornell", "texas"]
+    assert table["epochs, paper"].tolist() == ["4,000", "100"]
+    assert table["difference"].tolist() == ["−75 %", "+50 %"]
