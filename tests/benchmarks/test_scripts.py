@@ -23,16 +23,21 @@ SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
 def test_an_exponent_is_found_whatever_the_factor():
     assert scale.exponent([1, 10, 100], [3, 3 * 10**1.5, 3 * 10**3]) == pytest.approx(1.5)
+    sizes = [1, 3, 5, 10]
+    for b in (0.7, 1, 1.3):
+        costs = [111 + 95 * size**b for size in sizes]
+        assert scale.exponent_beyond(sizes, costs) == pytest.approx(b, abs=0.006)
     seen = {n: {"seconds": 1 + 2 * n, "before": 10, "peak": 10 + n**2} for n in (10, 100, 1000)}
-    text = scale.growth("edges", seen, {"seconds": 1})
-    assert "without any ^ 1.00" in text and text.endswith("memory ^ 2.00")
+    text = scale.growth("edges", seen)
+    assert "beyond what any of them cost ^ 1.00" in text and text.endswith("memory ^ 2.00")
+    assert "beyond" not in scale.growth("nodes", seen)
 
 
 def test_one_size_of_a_series_grows_alone():
     for name, (start, values) in scale.SERIES.items():
         points = [scale.sizes(name, start, value) for value in values]
         growing = {c for c, column in zip(scale.COLUMNS, zip(*points)) if len(set(column)) > 1}
-        assert growing == set(name.split(" and "))
+        assert growing == set(scale.growing(name)) == set(name.split(" beyond")[0].split(" and "))
     assert (10**6, 10**7, 64, 1) in points
 
 
