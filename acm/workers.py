@@ -6,13 +6,14 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import connection, forkserver
 
-#: Pools whose work is done, by size and surroundings: what their workers have imported, compiled
-#: and loaded serves the next call. They end with this process.
+#: The pool whose work is done, by size and surroundings: what its workers have imported, compiled
+#: and loaded serves the next call. It ends with this process.
 _KEPT: dict[tuple, ProcessPoolExecutor] = {}
 
 
@@ -22,23 +23,33 @@ def warm_up() -> None:
         _server()
 
 
+def possible() -> bool:
+    """Whether processes can be had: that takes a socket, semaphores and a folder to be in."""
+    try:
+        _context().Semaphore()
+    except OSError:
+        return False
+    return True
+
+
 def take(size: int) -> ProcessPoolExecutor:
-    """A pool of so many processes, kept or new."""
+    """A pool of so many processes, kept or new.
+
+    Raises:
+        OSError: If none can be had here.
+    """
     kept = _KEPT.pop((size, _surroundings()), None)
-    return kept or ProcessPoolExecutor(size, _context(), initializer=_end_with_the_parent)
+    return kept or ProcessPoolExecutor(size, _context(), initializer=_begin)
 
 
 def keep(size: int, pool: ProcessPoolExecutor) -> None:
-    """Keep a pool that has done its work for the next call."""
-    place = size, _surroundings()
-    if place in _KEPT:  # by another thread
-        pool.shutdown(wait=False)
-    else:
-        _KEPT[place] = pool
+    """Keep a pool that has done its work for the next call, in place of the one before."""
+    release()
+    _KEPT[size, _surroundings()] = pool
 
 
 def release() -> None:
-    """End the pools that are kept, and free the memory of their workers."""
+    """End the pool that is kept, and free the memory of its workers."""
     while _KEPT:
         _KEPT.popitem()[1].shutdown()
 
@@ -56,7 +67,7 @@ def _server():
     A copy of this process, which may have threads, could hang.
     """
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["acm.experiments.batch"])
+    server.set_forkserver_preload(["acm.ahead"])
     forkserver.ensure_running()
     return server, _surroundings()
 
@@ -70,11 +81,12 @@ def _context():
     return multiprocessing.get_context("spawn")
 
 
-def _end_with_the_parent() -> None:
-    """End this process as soon as the one that started it has ended, however that was killed.
+def _begin() -> None:
+    """See to it that this process ends as soon as the one that started it, however that ends.
 
-    A worker of a pool would wait for its next batch for ever.
+    A worker of a pool would wait for its next batch for ever. Ctrl-C is for the other to answer.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch(parent: int) -> None:
         connection.wait([parent])

@@ -50,7 +50,9 @@ def _advice(model: str, sizes: Mapping[str, object]) -> str:
     given = {name: int(sizes[name]) for name in usual if sizes.get(name) is not None}
     large = {name: n / usual[name] for name, n in given.items() if n > usual[name] > 0}
     if not large:
-        return f"the sizes of {model} are the usual ones, so fewer --threads or more memory may do"
+        return (
+            f"the sizes of {model} are the usual ones, so fewer --processes or more memory may do"
+        )
     said = [
         f"{'--hidden ' if name == 'hidden' else f'--own {name}='}{given[name]}"
         f" ({usual[name]} is usual)"

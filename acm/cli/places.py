@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from acm.cli.parser import whole
 
 #: Named here as well as in `acm.experiments`, whose import would slow down `acm --help`.
@@ -35,6 +37,7 @@ def place(args):
     Raises:
         UsageError: If they ask for more than one, or for what cannot be.
     """
+    from acm import workers
     from acm.errors import UsageError
     from acm.experiments import Place
     from acm.experiments.places import cores
@@ -54,12 +57,13 @@ def place(args):
         return Place("processes", args.processes)
     if args.threads:
         return Place("here", args.threads)
-    return Place("processes") if _in_processes(args) else None
+    return Place("processes") if _in_processes(args) and workers.possible() else None
 
 
 def _in_processes(args) -> bool:
     """Whether processes are the default: not for a GPU, nor for a single training."""
-    return args.device == "cpu" and args.threads is None and args.dask is None and args.splits != 1
+    single = args.splits == 1 and not hasattr(args, "strategy")  # a search has many
+    return args.device == "cpu" and args.threads is None and args.dask is None and not single
 
 
 def warm_up(args) -> None:
@@ -67,4 +71,5 @@ def warm_up(args) -> None:
     from acm import workers
 
     if _in_processes(args):
-        workers.warm_up()
+        with contextlib.suppress(OSError):  # it is said, if it matters, where one is needed
+            workers.warm_up()

@@ -63,7 +63,13 @@ class Place:
         if self.kind == "here":
             return ThreadPoolExecutor(self.size)
         if self.kind == "processes":
-            return workers.take(self.size)
+            try:
+                return workers.take(self.size)
+            except OSError as error:
+                raise UsageError(
+                    f"processes cannot be started here ({error}): threads can, which Place() means"
+                    " and --threads asks for"
+                ) from error
         return _dask(self.address)
 
     def close(self, executor: Executor) -> None:
@@ -168,7 +174,8 @@ def compute(
                     if attempts[number] == ATTEMPTS:
                         raise UsageError(
                             f"{ATTEMPTS} workers died over the same trials ({error!r}):"
-                            " is there enough memory?"
+                            " is there enough memory, and does the script that calls run what it"
+                            ' runs under `if __name__ == "__main__":`?'
                         ) from error
                     todo.append(number)
             if broken:

@@ -9,9 +9,13 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from acm.data import random_split
+from acm.data.names import check_whole
 from acm.errors import UsageError
 from acm.experiments import Record
 from acm.report.comparison import by_cell
+
+#: A printed number is off by at most so many points.
+_ROUNDED = 0.005
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,13 @@ class SplitLuck:
 
     def reached(self, accuracy: float) -> float:
         """The probability that a draw of splits gives at least so many percent."""
-        return float(self.probability[self.accuracy > accuracy - self._half].sum())
+        return float(self.probability[self.accuracy >= accuracy - _ROUNDED].sum())
 
     def best_of(self, draws: int) -> float:
         """The expected accuracy, in percent, of the luckiest of so many draws of splits."""
+        check_whole("draws", draws, 1)
         below = np.cumsum(self.probability) ** draws
         return float(self.accuracy @ np.diff(below, prepend=0))
-
-    @property
-    def _half(self) -> float:
-        # Printed values are rounded to 0.01, finer than the steps between possible ones.
-        return (self.accuracy[1] - self.accuracy[0]) / 2
 
     def sentence(self, accuracy: float, draws: int) -> str:
         """What a published accuracy says of its splits, in words."""
@@ -77,8 +77,7 @@ def split_luck(y: Sequence[int], splits: int = 10) -> SplitLuck:
     Raises:
         UsageError: As `random_split`; or if `splits` is not positive.
     """
-    if splits < 1:
-        raise UsageError(f"splits={splits}: one or more are needed")
+    check_whole("splits", splits, 1)
     y = np.asarray(y)
     split = random_split(y, 0)  # how many nodes of each class it trains on is the same for all
     left = np.bincount(y[~split.train.numpy()])

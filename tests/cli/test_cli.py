@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
 from acm import experiments
-from acm.cli import main
+from acm.cli import build_parser, main
 from acm.data.files import raw_files
 from acm.data.names import DATASETS
 from acm.nn import MODELS
@@ -310,7 +311,7 @@ def test_what_cannot_be_read_is_one_line_without_the_usage(arguments, words, cap
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        ("GCN", [], "the sizes of GCN are the usual ones, so fewer --threads"),
+        ("GCN", [], "the sizes of GCN are the usual ones, so fewer --processes"),
         ("GCN", ["--hidden", "8000"], "a smaller --hidden 8000 (64 is usual) may do"),
         ("GAT", ["--own", "heads=9000"], "a smaller --own heads=9000 (8 is usual) may do"),
         (
@@ -359,3 +360,30 @@ def test_a_folder_is_no_file_of_models(form, tmp_path):
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"acm: ACM_MODELS names {asked!r}, ")
     assert "folder" in done.stderr.split("(")[1] and "path of a .py file" in done.stderr
+
+
+def test_processes_are_the_default_where_there_are_some(monkeypatch):
+    from acm import workers
+    from acm.cli.places import place
+
+    def asked(command, *more):
+        words = [command, "--dataset", "cornell", "--model", "GCN", *more]
+        return place(build_parser().parse_args(words))
+
+    monkeypatch.setattr(workers, "possible", lambda: True)
+    assert asked("run").kind == asked("search", "--splits", "1").kind == "processes"
+    assert asked("run", "--threads", "2").kind == "here"
+    assert asked("run", "--splits", "1") is None and asked("run", "--device", "cuda") is None
+    monkeypatch.setattr(workers, "possible", lambda: False)
+    assert asked("run") is None
+
+
+def test_a_models_file_that_fails_is_one_line_with_workers_too(tmp_path):
+    environment = os.environ | {
+        "ACM_MODELS": str(tmp_path / "none.py"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    command = [sys.executable, "-m", "acm", "run", "--dataset", "synthetic", "--model", "SGC-1"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "none.py" in done.stderr

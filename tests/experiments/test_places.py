@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from acm.errors import UsageError
 from acm.experiments import Store, cell, run
 from acm.experiments.batch import MOST
 from acm.experiments.places import ATTEMPTS, Place, compute
-from acm.workers import release
+from acm.workers import possible, release
 from tests.experiments import workers
 
 ROOT = Path(__file__).parents[2]
@@ -110,10 +111,26 @@ def test_a_pool_is_kept_for_the_next_call_and_knows_of_what_it_was_told(kind, mo
     monkeypatch.setenv("ACM_DATA_TIMEOUT", "7")
     assert list(compute(workers.timeout, [0], place)) == [(0, "7")]
     monkeypatch.delenv("ACM_DATA_TIMEOUT")
-    assert pids() == first
+    assert pids() != first  # one pool is kept, not one for each of what there was
+    wait_for(lambda: len(workers_of_this_process()) == 1)
+    first = pids()
     release()
     wait_for(lambda: not workers_of_this_process())
     assert pids() != first
+
+
+def test_where_no_process_can_be_started_that_is_said(monkeypatch, tmp_path):
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    assert possible()
+    context = multiprocessing.get_context("spawn")
+    monkeypatch.setattr("acm.workers._context", lambda: context)
+    monkeypatch.setattr(type(context), "Semaphore", refuse)
+    assert not possible()
+    monkeypatch.setattr("acm.workers._context", refuse)
+    with pytest.raises(UsageError, match="cannot be started here .*Read-only.*: threads can"):
+        list(compute(workers.double, [1], Place("processes", 1)))
 
 
 def test_a_kept_pool_whose_worker_has_died_is_replaced():

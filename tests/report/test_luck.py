@@ -57,8 +57,12 @@ def test_texas_on_the_results_page_is_texas():
 
 
 def test_the_luck_of_no_split_is_refused():
-    with pytest.raises(UsageError, match="splits=0: one or more"):
-        split_luck([0, 1] * 10, splits=0)
+    for splits in (0, 2.5):
+        with pytest.raises(UsageError, match=f"splits={splits}: a whole number from 1 up"):
+            split_luck([0, 1] * 10, splits=splits)
+    with pytest.raises(UsageError, match="draws=0"):
+        split_luck([0, 1] * 10).best_of(0)
+    assert split_luck([0, 1] * 10).reached(101) == 0
 
 
 def test_the_best_by_test_by_hand():
