@@ -5,7 +5,7 @@ from importlib import import_module
 _HOME = {
     "Comparison": "comparison",
     "agreement": "comparison",
-    "chosen_by_test": "luck",
+    "chosen_by_test": "choice",
     "channel_sentence": "channels",
     "compare": "comparison",
     "compare_cells": "comparison",

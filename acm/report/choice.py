@@ -67,8 +67,7 @@ def selection(records: Sequence[Record]) -> Selection:
             f"{len(cells)} cells on {len(splits)} sets of splits: two or more cells, all on the"
             " same two or more splits are needed"
         )
-    test = 100 * np.array([[r.test_accuracy for r in cell] for cell in cells])
-    val = np.array([[r.val_accuracy for r in cell] for cell in cells])
+    test, val = _accuracies(cells)
     same, fresh = [], []
     everything = range(test.shape[1])
     for half in combinations(everything, test.shape[1] // 2):
@@ -83,3 +82,70 @@ def selection(records: Sequence[Record]) -> Selection:
         same=np.mean(same),
         fresh=np.mean(fresh),
     )
+
+
+@dataclass(frozen=True)
+class ChosenByTest:
+    """The best of many configurations by test, where each has splits of its own.
+
+    Attributes:
+        configurations, splits: How many there are, and how many splits each has.
+        best: Test mean of the best, in percent.
+        std: Its standard deviation over its splits, in points.
+        hyperparameters: What it is.
+        by_validation: Test mean of the best by validation on its own splits, in percent.
+        typical: The median of all test means, in percent.
+    """
+
+    configurations: int
+    splits: int
+    best: float
+    std: float
+    hyperparameters: dict[str, float]
+    by_validation: float
+    typical: float
+
+    def sentence(self) -> str:
+        """The finding in words."""
+        values = ", ".join(f"{n.replace('_', ' ')} {v:g}" for n, v in self.hyperparameters.items())
+        return (
+            f"Of {self.configurations} configurations, each on {self.splits} splits of its own, the"
+            f" best by test ({values}) has {self.best:.2f} ± {self.std:.2f} %, the best by"
+            f" validation {self.by_validation:.2f} %, and half of them less than"
+            f" {self.typical:.2f} %."
+        )
+
+
+def chosen_by_test(records: Sequence[Record]) -> ChosenByTest:
+    """What a search by test reports when every configuration draws its own splits.
+
+    Args:
+        records: Two cells or more, each on as many splits.
+
+    Raises:
+        UsageError: If there are fewer, or single splits, or not as many of each.
+    """
+    cells = by_cell(records)
+    counts = {len(cell) for cell in cells}
+    if len(cells) < 2 or len(counts) != 1 or counts == {1}:
+        raise UsageError(
+            f"{len(cells)} configurations with {sorted(counts)} splits: two or more configurations,"
+            " each on as many splits, two at least, are needed"
+        )
+    test, val = _accuracies(cells)
+    best = int(test.mean(1).argmax())
+    first = cells[best][0]
+    return ChosenByTest(
+        *test.shape,
+        best=test[best].mean(),
+        std=test[best].std(ddof=1),
+        hyperparameters={n: getattr(first, n) for n in ("lr", "weight_decay", "dropout")},
+        by_validation=test[val.mean(1).argmax()].mean(),
+        typical=float(np.median(test.mean(1))),
+    )
+
+
+def _accuracies(cells: Sequence[Sequence[Record]]) -> tuple[np.ndarray, np.ndarray]:
+    """By test, in percent, and by validation; each `[configurations, splits]`."""
+    test = 100 * np.array([[r.test_accuracy for r in cell] for cell in cells])
+    return test, np.array([[r.val_accuracy for r in cell] for cell in cells])

@@ -1,4 +1,4 @@
-"""How far the luck of the splits alone takes a number, and the best of many of them."""
+"""How far the luck of the splits alone takes a number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from scipy.stats import hypergeom
 
 from acm.data import random_split
 from acm.data.names import check_whole
-from acm.errors import UsageError
-from acm.experiments import Record
-from acm.report.comparison import by_cell
 
 #: A printed number is off by at most so many points.
 _ROUNDED = 0.005
@@ -87,65 +84,3 @@ def split_luck(y: Sequence[int], splits: int = 10) -> SplitLuck:
     for _ in range(splits):
         many = np.convolve(many, once)
     return SplitLuck(splits, 100 * np.arange(many.size) / (splits * tested), many)
-
-
-@dataclass(frozen=True)
-class ChosenByTest:
-    """The best of many configurations by test, where each has splits of its own.
-
-    Attributes:
-        configurations, splits: How many there are, and how many splits each has.
-        best: Test mean of the best, in percent.
-        std: Its standard deviation over its splits, in points.
-        hyperparameters: What it is.
-        by_validation: Test mean of the best by validation on its own splits, in percent.
-        typical: The median of all test means, in percent.
-    """
-
-    configurations: int
-    splits: int
-    best: float
-    std: float
-    hyperparameters: dict[str, float]
-    by_validation: float
-    typical: float
-
-    def sentence(self) -> str:
-        """The finding in words."""
-        values = ", ".join(f"{n.replace('_', ' ')} {v:g}" for n, v in self.hyperparameters.items())
-        return (
-            f"Of {self.configurations} configurations, each on {self.splits} splits of its own, the"
-            f" best by test ({values}) has {self.best:.2f} ± {self.std:.2f} %, the best by"
-            f" validation {self.by_validation:.2f} %, and half of them less than"
-            f" {self.typical:.2f} %."
-        )
-
-
-def chosen_by_test(records: Sequence[Record]) -> ChosenByTest:
-    """What a search by test reports when every configuration draws its own splits.
-
-    Args:
-        records: Two cells or more, each on as many splits.
-
-    Raises:
-        UsageError: If there are fewer, or single splits, or not as many of each.
-    """
-    cells = by_cell(records)
-    counts = {len(cell) for cell in cells}
-    if len(cells) < 2 or len(counts) != 1 or counts == {1}:
-        raise UsageError(
-            f"{len(cells)} configurations with {sorted(counts)} splits: two or more configurations,"
-            " each on as many splits, two at least, are needed"
-        )
-    test = 100 * np.array([[r.test_accuracy for r in cell] for cell in cells])
-    val = np.array([[r.val_accuracy for r in cell] for cell in cells])
-    best = int(test.mean(1).argmax())
-    first = cells[best][0]
-    return ChosenByTest(
-        *test.shape,
-        best=test[best].mean(),
-        std=test[best].std(ddof=1),
-        hyperparameters={n: getattr(first, n) for n in ("lr", "weight_decay", "dropout")},
-        by_validation=test[val.mean(1).argmax()].mean(),
-        typical=float(np.median(test.mean(1))),
-    )
