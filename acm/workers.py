@@ -12,9 +12,9 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import connection, forkserver
 
-#: The pool whose work is done, by size and surroundings: what its workers have imported, compiled
-#: and loaded serves the next call. It ends with this process.
-_KEPT: dict[tuple, ProcessPoolExecutor] = {}
+#: The pool whose work is done, by what it was started with: what its workers have imported,
+#: compiled and loaded serves the next call. It ends with this process.
+_KEPT: dict[tuple, _Pool] = {}
 
 
 def warm_up() -> None:
@@ -32,20 +32,27 @@ def possible() -> bool:
     return True
 
 
+class _Pool(ProcessPoolExecutor):
+    """A pool that remembers what it was started with: its size and surroundings."""
+
+    def __init__(self, size: int):
+        self.start = size, _surroundings()
+        super().__init__(size, _context(), initializer=_begin)
+
+
 def take(size: int) -> ProcessPoolExecutor:
     """A pool of so many processes, kept or new.
 
     Raises:
         OSError: If none can be had here.
     """
-    kept = _KEPT.pop((size, _surroundings()), None)
-    return kept or ProcessPoolExecutor(size, _context(), initializer=_begin)
+    return _KEPT.pop((size, _surroundings()), None) or _Pool(size)
 
 
-def keep(size: int, pool: ProcessPoolExecutor) -> None:
+def keep(pool: _Pool) -> None:
     """Keep a pool that has done its work for the next call, in place of the one before."""
     release()
-    _KEPT[size, _surroundings()] = pool
+    _KEPT[pool.start] = pool
 
 
 def release() -> None:

@@ -75,7 +75,7 @@ class Place:
     def close(self, executor: Executor) -> None:
         """Part with an executor that has done its work; a pool of processes is kept."""
         if self.kind == "processes":
-            workers.keep(self.size, executor)
+            workers.keep(executor)
         else:
             executor.shutdown(wait=self.kind == "here")
 

@@ -119,6 +119,14 @@ def test_a_pool_is_kept_for_the_next_call_and_knows_of_what_it_was_told(kind, mo
     assert pids() != first
 
 
+def test_a_pool_is_kept_as_what_it_was_started_with(monkeypatch):
+    place, seen = Place("processes", 1), []
+    for _, told in compute(workers.timeout, [0, 0], place):
+        monkeypatch.setenv("ACM_DATA_TIMEOUT", "7")  # while it works
+        seen.append(told)
+    assert list(compute(workers.timeout, [0], place)) == [(0, "7")] and "7" not in seen
+
+
 def test_where_no_process_can_be_started_that_is_said(monkeypatch, tmp_path):
     def refuse(*_):
         raise OSError(30, "Read-only file system")
