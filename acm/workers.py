@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import connection, forkserver
+from multiprocessing import connection, forkserver, resource_tracker
 
 #: The pool whose work is done, by what it was started with: what its workers have imported,
 #: compiled and loaded serves the next call. It ends with this process.
@@ -19,6 +19,7 @@ _KEPT: dict[tuple, _Pool] = {}
 
 def warm_up() -> None:
     """Begin to import, in the background, what workers will need: it takes seconds."""
+    _track()
     if sys.platform == "linux":
         _server()
 
@@ -65,6 +66,15 @@ def _surroundings() -> tuple:
     """What a worker has from the process that started it, and cannot learn later."""
     told = {k: v for k, v in os.environ.items() if k.startswith(("ACM_", "XDG_", "HOME"))}
     return os.getcwd(), tuple(sorted(told.items()))
+
+
+def _track() -> None:
+    """Begin the process that removes semaphores after a kill, less its remark that it had to."""
+    sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # it is given what is in here
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
 
 
 @functools.cache

@@ -200,10 +200,18 @@ def test_an_impatient_ctrl_c_is_no_traceback(tmp_path):
     process, _ = start_many(tmp_path)
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
-        time.sleep(0.01)
+        time.sleep(0.001)
     _, said = process.communicate()
     assert process.returncode == 130
     assert said.count("\n") == 1 and said.startswith("acm: interrupted")
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_what_is_left_of_a_killed_run_says_nothing(end, tmp_path):
+    process, _ = start_many(tmp_path)
+    process.send_signal(end)
+    _, said = process.communicate()  # that is, until every process has let go of it
+    assert (process.returncode, said) == (-end, "")
 
 
 @pytest.mark.data
