@@ -47,7 +47,7 @@ def cells(
 def run(args: argparse.Namespace) -> None:
     """Run the cells that the store does not have."""
     from acm.errors import UsageError
-    from acm.experiments import Store, cell
+    from acm.experiments import Place, Store, cell
     from acm.experiments import run as run_trials
     from acm.report import compare
     from acm.report.table3 import protocol
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
         start = time.perf_counter()
         missing = len(trials) - len(store.find(trials))
         try:
-            records = run_trials(trials, store, progress=False)
+            records = run_trials(trials, store, progress=False, place=Place("processes"))
         except UsageError as error:  # a loss that stops being a number: the others go on
             print(f"{graph}, {model}: {error}", flush=True)
             continue
