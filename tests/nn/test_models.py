@@ -11,6 +11,7 @@ from acm import paper
 from acm.errors import UsageError
 from acm.filters import low_pass
 from acm.nn import ARCHITECTURES, MODELS, Dropout, build, model_name
+from acm.nn.baselines.appnp import MLP
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ def test_every_network_has_logits_for_every_node_and_a_gradient_everywhere(name,
 
 
 def test_where_dropout_acts(graph):
-    # FIDELITY 17: the baselines have none on the input; so one layer without it is deterministic.
+    # FIDELITY 17: SGC and GCN have none on the input; so one layer without it is deterministic.
     x, edge_index, _ = graph
     for name, random in (("SGC-1", False), ("MLP-1", False), ("ACM-SGC-1", True), ("GCN", True)):
         model = build(name, 5, 3, dropout=0.5).train()
@@ -171,6 +172,17 @@ def test_where_dropout_acts(graph):
         assert torch.equal(first, second) is not random, name
         model.eval()
         assert torch.equal(model(x, edge_index), model(x, edge_index))
+
+
+def test_the_mlp_is_that_of_the_papers_whose_numbers_table_3_has(graph):
+    x, edge_index, _ = graph
+    model, other = build("MLP-2", 5, 3, hidden=4), MLP(5, 3, hidden=4, dropout=0.5)
+    other.first.weight.data = weights(model)[0].detach()
+    other.second.weight.data = weights(model)[1].detach()
+    torch.manual_seed(2)
+    ours = model.train()(x, edge_index)
+    torch.manual_seed(2)
+    assert torch.allclose(ours, other.train()(x))
 
 
 def test_dropout_on_sparse_features_keeps_their_mean():

@@ -1,0 +1,108 @@
+"""Means that are too large as the best of several: closed forms, simulations, cells by hand."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from acm.errors import UsageError
+from acm.experiments import cell
+from acm.paper import published
+from acm.report.excess import (
+    allowances,
+    best_of,
+    draws_for,
+    excess_sentence,
+    excess_table,
+    excesses,
+)
+from acm.report.table3 import table_3
+from tests.records import make_record
+
+
+def test_the_largest_of_few_normal_values_is_known_in_closed_form():
+    assert best_of(1) == pytest.approx((0, 1), abs=1e-3)
+    assert best_of(2) == pytest.approx((math.pi**-0.5, (1 - 1 / math.pi) ** 0.5), abs=1e-3)
+    assert best_of(3)[0] == pytest.approx(1.5 * math.pi**-0.5, abs=1e-3)
+
+
+def test_the_largest_of_many_is_what_simulation_finds():
+    largest = np.random.default_rng(0).standard_normal((20_000, 270)).max(1)
+    assert best_of(270) == pytest.approx((largest.mean(), largest.std()), abs=0.01)
+
+
+@pytest.mark.parametrize("draws", [1, 1.5, 2, 10, 270, 1e6])
+def test_draws_and_their_excess_are_each_others_inverse(draws):
+    assert draws_for(best_of(draws)[0]) == pytest.approx(draws, rel=1e-3)
+
+
+def test_what_no_number_of_draws_can_do_has_an_end():
+    assert draws_for(-1) == draws_for(0) == 1
+    assert draws_for(50) == 1e6
+    for draws in (0, 0.5, -1, 1e7, math.nan):
+        with pytest.raises(UsageError, match="from 1 to 1,000,000"):
+            best_of(draws)
+
+
+def shifted(model, dataset, units, n=10):
+    """Records whose mean lies so many units below the paper's, with its spread."""
+    paper = published("sota", model=model, dataset=dataset)
+    shape = np.linspace(-1, 1, n)
+    shape *= paper.std / statistics.stdev(shape)
+    mean = paper.mean - units * paper.std / math.sqrt(n)
+    trials = cell(dataset, model, splits=n)
+    return [make_record(t, (mean + s) / 100) for t, s in zip(trials, shape)]
+
+
+def test_the_excess_is_counted_in_standard_errors_of_a_mean():
+    cells = table_3(
+        [
+            *shifted("GCN", "cora", 2.0),
+            *shifted("ACM-GCN", "cora", 1.0),
+            *shifted("SGC-1", "cora", 2.5),
+            *shifted("GCN", "texas", -0.5),
+            *shifted("MLP-2", "texas", 9.0),  # from elsewhere: not counted
+        ]
+    )
+    cora, texas = sorted(excesses(cells), key=lambda e: e.cells, reverse=True)
+    assert (cora.dataset, cora.cells, texas.dataset, texas.cells) == ("cora", 3, "texas", 1)
+    assert cora.ratio == pytest.approx(2.0) and texas.ratio == pytest.approx(-0.5)
+    assert texas.unit == pytest.approx(3.2 / math.sqrt(10))
+    assert texas.points == pytest.approx(-0.5 * texas.unit)
+    assert excess_table([texas, cora])["graph"].tolist() == ["cora", "texas"]  # varies least first
+
+
+def test_no_cell_is_measured_by_itself_nor_by_its_twin():
+    cells = table_3(
+        [
+            *shifted("GCN", "cora", 2.0),
+            *shifted("GCN", "texas", 2.0),
+            *shifted("GCN", "cornell", 2.0),
+            *shifted("GCN", "wisconsin", 7.0),
+        ]
+    )
+    found = allowances(cells)
+    # Cora, Texas, Cornell have two others with an excess of 2 in the median of three or more.
+    assert found["GCN", "wisconsin"].draws == pytest.approx(draws_for(2.0))
+    assert found["GCN", "texas"].draws == found["GCN", "cornell"].draws
+    assert found["GCN", "texas"].draws == pytest.approx(draws_for((2.0 + 7.0) / 2))
+    # Wisconsin is seven units off where two are expected; the error is ours and the choice's.
+    mean, std = best_of(draws_for(2.0))
+    z = -(7.0 - mean) / math.hypot(1, std)
+    assert found["GCN", "wisconsin"].z == pytest.approx(z, rel=1e-6)
+    assert not found["GCN", "wisconsin"].agrees and found["GCN", "cora"].agrees
+
+
+def test_cells_that_are_all_the_best_of_forty_agree_once_that_is_allowed_for():
+    two = best_of(40)[0]
+    graphs = ("cora", "texas", "wisconsin", "cornell")
+    cells = table_3(r for d in graphs for r in shifted("GCN", d, two))
+    said = excess_sentence(cells)
+    assert "Over all 4 of them" in said and "the best of 40 equally good draws" in said
+    assert "4 of 4 cells (100 %)" in said
+
+
+def test_one_graph_says_nothing_of_itself():
+    assert allowances(table_3(shifted("GCN", "cora", 2.0))) == {}
+    assert excess_sentence({}) == "Too few cells were run to say."
