@@ -76,9 +76,10 @@ class Recipe:
 def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     """What a cell is trained with, and where that comes from.
 
-    In this order: the paper's optimum; what we chose where it publishes none, from the data file
-    `recipes.csv`, with the reason; on other splits the model's recipe for random ones. What an
-    optimum leaves out is what `recipes.csv` has for the very cell, or the model's default.
+    In this order: the paper's optimum, unless it is a slip and a search has found another; what
+    we chose where it publishes none, from the data file `recipes.csv`, with the reason; on other
+    splits the model's recipe for random ones. What an optimum leaves out is what `recipes.csv` has
+    for the very cell, or the model's default.
 
     Args:
         model: Name of the model, in any case.
@@ -219,6 +220,9 @@ def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
     notes = [n for n in row.notes if not n.startswith("the result beside")]
     if row.lr == 0:  # FAGCN on Squirrel, fixed splits
         return None
+    if slip and (better := _chosen(model, dataset, protocol)):
+        notes.append(f"in its place that which {better.source}")
+        return replace(better, origin="slip", source=row.source, notes=tuple(notes))
     if left := sorted(name for name in known if name not in options):
         chosen = _chosen_rows().get((model, dataset, protocol))
         values = read_options(model, chosen["options"]) if chosen else known

@@ -28,7 +28,7 @@ def test_against_a_calculation_by_hand():
     found = compare(records([0.90, 0.94]))
     assert (found.mean, found.std) == (pytest.approx(92), pytest.approx(math.sqrt(8)))
     assert found.delta == pytest.approx(-2.75)
-    assert found.standard_error == pytest.approx(math.sqrt(8 / 2 + 3.8**2 / 10))
+    assert found.standard_error == pytest.approx(math.sqrt(8 / 2 + 3.8**2 / 9))
     assert found.verdict == "reproduced"
     sentence = found.sentence()
     assert "92.00 ± 2.83 %" in sentence and "94.75 ± 3.8" in sentence and "−2.75" in sentence
@@ -44,14 +44,14 @@ def test_verdicts(mean, verdict):
 
 
 def test_the_limit_is_two_standard_errors():
-    # No spread of ours: the standard error is 3.8 / √10 = 1.2017, twice it 2.4033.
-    assert compare(records([0.9475 - 0.02403] * 10)).verdict == "reproduced"
-    assert compare(records([0.9475 - 0.02404] * 10)).verdict == "lower"
+    # No spread of ours: the standard error is 3.8 / √9 = 1.2667, twice it 2.5333.
+    assert compare(records([0.9475 - 0.02533] * 10)).verdict == "reproduced"
+    assert compare(records([0.9475 - 0.02534] * 10)).verdict == "lower"
 
 
 def test_deezer_has_five_splits():
     found = compare(records([0.67] * 5, "deezer-europe"))
-    assert found.standard_error == pytest.approx(0.38 / math.sqrt(5))
+    assert found.standard_error == pytest.approx(0.38 / math.sqrt(4))
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_one_split_has_no_verdict_and_no_spread():
 
 
 def test_a_ratio_close_to_the_limit_is_not_rounded_onto_it():
-    # No spread of ours: the standard error is 3.8 / √10 = 1.2017, and Δ 1.96 of them.
-    found = compare(records([0.9475 - 1.96 * 0.012017] * 10))
+    # No spread of ours: the standard error is 3.8 / √9 = 1.2667, and Δ 1.96 of them.
+    found = compare(records([0.9475 - 1.96 * 0.012667] * 10))
     assert comparison_table([found])["Δ / SE"].tolist() == [-1.96]
-    assert " or 1.96 standard errors (1.20): reproduced." in found.sentence()
+    assert " or 1.96 standard errors (1.27): reproduced." in found.sentence()
 
 
 def test_nothing_to_compare_is_an_empty_table_and_no_figure():
@@ -138,7 +138,7 @@ def test_the_strip_plot_has_every_split_and_the_papers_cell():
 
 
 def test_pooled_differences_by_hand():
-    # Δ = -2.75 (SE √(8/2 + 3.8²/10)) and -5.41 (SE √(2/2 + 2.88²/10)); Texas is 94.92 ± 2.88.
+    # Δ = -2.75 (SE √(8/2 + 3.8²/9)) and -5.41 (SE √(2/2 + 2.88²/9)); Texas is 94.92 ± 2.88.
     found = pooled(
         compare_cells(
             [
@@ -150,7 +150,7 @@ def test_pooled_differences_by_hand():
     )
     assert (found.below, found.cells) == (2, 2)
     assert found.delta == pytest.approx((-2.75 - 5.41) / 2)
-    squares = 4 + 3.8**2 / 10 + 1 + 2.88**2 / 10
+    squares = 4 + 3.8**2 / 9 + 1 + 2.88**2 / 9
     assert found.standard_error == pytest.approx(math.sqrt(squares) / 2)
     assert found.p_value == pytest.approx(0.5)  # two heads or two tails
     assert "2 of 2" in found.sentence() and "were the cells independent" in found.sentence()

@@ -45,13 +45,13 @@ def test_what_no_number_of_draws_can_do_has_an_end():
             best_of(draws)
 
 
-def shifted(model, dataset, units, n=10):
-    """Records whose mean lies so many units below the paper's, with its spread."""
+def shifted(model, dataset, units):
+    """Ten records whose mean lies so many units below the paper's, with its standard error."""
     paper = published("sota", model=model, dataset=dataset)
-    shape = np.linspace(-1, 1, n)
-    shape *= paper.std / statistics.stdev(shape)
-    mean = paper.mean - units * paper.std / math.sqrt(n)
-    trials = cell(dataset, model, splits=n)
+    shape = np.linspace(-1, 1, 10)
+    shape *= math.sqrt(10) * paper.standard_error / statistics.stdev(shape)
+    mean = paper.mean - units * paper.standard_error
+    trials = cell(dataset, model, splits=10)
     return [make_record(t, (mean + s) / 100) for t, s in zip(trials, shape)]
 
 
@@ -68,7 +68,7 @@ def test_the_excess_is_counted_in_standard_errors_of_a_mean():
     cora, texas = sorted(excesses(cells), key=lambda e: e.cells, reverse=True)
     assert (cora.dataset, cora.cells, texas.dataset, texas.cells) == ("cora", 3, "texas", 1)
     assert cora.ratio == pytest.approx(2.0) and texas.ratio == pytest.approx(-0.5)
-    assert texas.unit == pytest.approx(3.2 / math.sqrt(10))
+    assert texas.unit == pytest.approx(3.2 / 3)
     assert texas.points == pytest.approx(-0.5 * texas.unit)
     assert excess_table([texas, cora])["graph"].tolist() == ["cora", "texas"]  # varies least first
 
