@@ -28,8 +28,13 @@ class InitialResidual(nn.Module):
     and for GCNII* with a second matrix, that of the initial residual:
 
     .. math::
-        H_c = \mathrm{ReLU}\big((1-\alpha) F_c H ((1-\beta) I + \beta W_c)
-              + \alpha H^{(0)} ((1-\beta) I + \beta W'_c)\big)
+        H_c = \mathrm{ReLU}\big((1-\beta) ((1-\alpha) F_c H + \alpha H^{(0)})
+              + \beta (F_c H W_c + H^{(0)} W'_c)\big)
+
+    There Chen et al. print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` for what their code
+    and this have as :math:`W_c` and :math:`W'_c`. The functions are the same; but weights are
+    drawn and decayed alike, so that the residual's count :math:`1/\alpha` times as much: six
+    points on Wisconsin.
 
     With the low-pass channel alone that is GCNII. Several channels are weighed node by node and
     mixed as in `ACMConv`, or added up.
@@ -83,24 +88,21 @@ class InitialResidual(nn.Module):
         smooth = low @ h if self.channels != ("identity",) else h
         filtered = {"low": smooth, "high": h - smooth, "identity": h}
         # Channels stand before the nodes here: each has weights of its own.
-        h = (1 - self.alpha) * torch.stack([filtered[c] for c in self.channels], -3)
+        h = torch.stack([filtered[c] for c in self.channels], -3)
         # Not `expand`: in what order its gradient is summed up depends on the batch.
-        first = self.alpha * torch.stack([first] * k, -3)
+        first = torch.stack([first] * k, -3)
+        both = (1 - self.alpha) * h + self.alpha * first
         if self.star:
-            h = self._map(h, self.weight[..., :k, :, :]) + self._map(
-                first, self.weight[..., k:, :, :]
-            )
+            own, others = self.weight[..., :k, :, :], self.weight[..., k:, :, :]
+            weighted = product(h, own) + product(first, others)
         else:
-            h = self._map(h + first, self.weight)
+            weighted = product(both, self.weight)
+        h = (1 - self.beta) * both + self.beta * weighted
         h = torch.relu(h).transpose(-2, -3)
         if not self.mix:
             return h.sum(-2), h.new_ones(h.shape[:-1])
         alpha = weigh(h, self.weight_tilde, self.weight_mix, temperature=3)
         return k * mix(h, alpha), alpha  # times their number: FIDELITY 16
-
-    def _map(self, h: Tensor, weight: Tensor) -> Tensor:
-        """`H ((1 − β) I + β W)`."""
-        return (1 - self.beta) * h + self.beta * product(h, weight)
 
 
 class GCNII(nn.Module):

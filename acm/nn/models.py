@@ -81,7 +81,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "GCN": replace(_SGC1, layers=2, equation="Â ReLU(Â X W_0) W_1"),
     "ACM-SGC-1": _ACM_SGC1,
     # The paper does not say what the high-pass filter of two hops is; I − Â² keeps
-    # H_LP + H_HP = I (section 4.2).
+    # H_LP + H_HP = I (section 4.2). The release has I − Â beside Â², which does not.
     "ACM-SGC-2": replace(_ACM_SGC1, hops=2, equation="Mix(Â² X W_L, (I−Â²) X W_H, X W_I)"),
     "ACM-GCN": _ACM_GCN,
     "ACMII-GCN": replace(_ACM_GCN, variant="acmii", equation="ACMII(ReLU(ACMII(X)))"),

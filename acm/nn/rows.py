@@ -41,7 +41,7 @@ def _gcnii(name: str) -> None:
     """GCNII or GCNII*, or an ACM form: these have the filter F_c and weights for each channel."""
     acm, star = name.startswith("ACM-"), name.endswith("*")
     one = "((1−α) Â H_{l−1} + α H_0) ((1−β_l) I + β_l W_l)"
-    two = "(1−α) Â H_{l−1} ((1−β_l) I + β_l W_l) + α H_0 ((1−β_l) I + β_l W'_l)"
+    two = "(1−β_l) ((1−α) Â H_{l−1} + α H_0) + β_l (Â H_{l−1} W_l + H_0 W'_l)"
     inner = two if star else one
     if acm:
         inner = inner.replace("Â", "F_c").replace("W_l", "W_{c,l}").replace("W'_l", "W'_{c,l}")

@@ -38,12 +38,12 @@ def evaluate(model, x, edge_index, lambda_, alpha, star):
         eye, k = np.eye(len(w[0])), len(model.channels)
         parts = []
         for c, name in enumerate(model.channels):
-            smooth, one = (1 - alpha) * every[name] @ h, (1 - beta) * eye + beta * w[c]
+            smooth = every[name] @ h
+            both = (1 - alpha) * smooth + alpha * first
             if star:
-                other = (1 - beta) * eye + beta * w[k + c]
-                parts.append(relu(smooth @ one + alpha * first @ other))
+                parts.append(relu((1 - beta) * both + beta * (smooth @ w[c] + first @ w[k + c])))
             else:
-                parts.append(relu((smooth + alpha * first) @ one))
+                parts.append(relu(both @ ((1 - beta) * eye + beta * w[c])))
         if model.mix:
             names = (f"convs.{depth - 1}.weight_tilde", f"convs.{depth - 1}.weight_mix")
             h = mixed(parts, *(p[n] for n in names))
@@ -89,8 +89,9 @@ def test_the_layer_is_pygs(graph, star):
     for depth, conv in enumerate(model.convs, start=1):
         reference = GCN2Conv(6, 0.2, 0.8, depth, shared_weights=not star, normalize=False).double()
         reference.weight1.data = conv.weight[0].detach()
-        if star:
-            reference.weight2.data = conv.weight[1].detach()
+        if star:  # there α is applied to what has been weighted as well
+            reference.weight1.data = conv.weight[0].detach() / 0.8
+            reference.weight2.data = conv.weight[1].detach() / 0.2
         ours, _ = conv(h, first, low)
         torch.testing.assert_close(ours, torch.relu(reference(h, first, edges, low.value)))
 
@@ -118,15 +119,21 @@ def test_the_limits(graph, name):
     for _ in range(3):
         h = 0.7 * (a @ h) + 0.3 * first(model)
     torch.testing.assert_close(model(x, edge_index), h @ model.weight_out)
-    # α = 0: nothing returns, and the second matrix of GCNII* has no part in it.
+    # α = 0: nothing returns but, in GCNII*, by the second matrix.
     model = build(name, 5, 3, 6, layers=3, lambda_=1.0, alpha=0.0).double().eval()
     h = first(model)
     for depth, conv in enumerate(model.convs, start=1):
         beta = math.log(1 / depth + 1)
-        h = torch.relu((1 - beta) * (a @ h) + beta * (a @ h @ conv.weight[0]))
+        weighted = a @ h @ conv.weight[0]
+        if name == "GCNII*":
+            weighted = weighted + first(model) @ conv.weight[1]
+        h = torch.relu((1 - beta) * (a @ h) + beta * weighted)
     torch.testing.assert_close(model(x, edge_index), h @ model.weight_out)
-    # α = 1: the graph is of no account.
+    # α = 1: the graph is of no account but, in GCNII*, by the first matrix.
     model = build(name, 5, 3, 6, layers=3, alpha=1.0).double().eval()
+    if name == "GCNII*":
+        for conv in model.convs:
+            conv.weight.data[0] = 0
     torch.testing.assert_close(model(x, edge_index), model(x, edge_index[:, :2]))
 
 
