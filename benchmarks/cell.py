@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 KINDS = ("engine", "dense", "pyg")
@@ -31,6 +31,25 @@ def held(peak: bool = False, process: int | str = "self") -> float:
     with open(f"/proc/{process}/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["VmHWM" if peak else "VmRSS"].split()[0]) * 1024 / 1e6
+
+
+def count(text: str) -> int:
+    """The type of an option that takes a whole number from 1 up."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number}: 1 or more is needed")
+    return number
+
+
+def script(main: Callable[[], None]) -> None:
+    """Run what a script does: bad input is one line and exit code 2, as everywhere in `acm`."""
+    from acm.errors import UsageError
+
+    try:
+        main()
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: str = "cpu"):
@@ -174,7 +193,8 @@ def own_process(script: str, arguments: Sequence[str], what: str):
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["killed: is there enough memory?"]
-        raise SystemExit(f"{what}: {lines[-1]}")
+        print(f"{what}: {lines[-1]}", file=sys.stderr)
+        raise SystemExit(done.returncode if done.returncode > 0 else 1)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -228,15 +248,15 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graphs", nargs="*", help="named graphs")
     parser.add_argument("--model", default="ACM-GCN")
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--splits", type=int, help="fewer splits than the paper has")
+    parser.add_argument("--runs", type=count, default=3)
+    parser.add_argument("--splits", type=count, help="fewer splits than the paper has")
     parser.add_argument("--seconds", type=float, default=8, help="of epochs of a baseline")
     parser.add_argument("--no-baselines", dest="baselines", action="store_false")
     parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
     parser.add_argument("--curve", metavar="GRAPH", help="time against batch size instead")
-    parser.add_argument("--trials", type=int, default=100, help="of the curve")
-    parser.add_argument("--epochs", type=int, default=11, help="of the curve, the first not timed")
-    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="of the curve")
+    parser.add_argument("--trials", type=count, default=100, help="of the curve")
+    parser.add_argument("--epochs", type=count, default=11, help="of the curve, less the first")
+    parser.add_argument("--batches", type=count, nargs="+", default=BATCHES, help="of the curve")
     parser.add_argument("--device", default="cpu", help="of the curve")
     parser.add_argument("--one", nargs=2, metavar=("KIND", "GRAPH"), help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -270,4 +290,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

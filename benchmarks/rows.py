@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from cell import few_epochs, held
+from cell import count, few_epochs, held, script
 
 GRAPHS = ("texas", "wisconsin", "cornell", "cora", "citeseer", "chameleon")
 #: These are trained on the large graphs as well.
@@ -31,16 +31,21 @@ def cells(
 
     Args:
         graphs, models: These only; by default all.
+
+    Raises:
+        UsageError: If there is no such model.
     """
+    from acm.nn import model_name
     from acm.report.table3 import row_names
 
     rows = row_names()
+    models = [model_name(model) for model in models or rows]
     wanted = [(graph, model) for graph in GRAPHS for model in rows]
     wanted += [(graph, model) for graph in LARGE for model in EVERYWHERE]
     return [
         (graph, model)
         for graph, model in wanted
-        if graph in (graphs or (*GRAPHS, *LARGE)) and model in (models or rows)
+        if graph in (graphs or (*GRAPHS, *LARGE)) and model in models
     ]
 
 
@@ -103,9 +108,10 @@ def main() -> None:
     what.add_argument("--store", metavar="FILE", help="CSV file that keeps the records")
     what.add_argument("--memory", action="store_true", help="measure memory instead")
     what.add_argument("--one", nargs=2, metavar=("GRAPH", "MODEL"), help=argparse.SUPPRESS)
-    parser.add_argument("--graphs", nargs="+", metavar="NAME", help="these only")
+    known = (*GRAPHS, *LARGE)
+    parser.add_argument("--graphs", nargs="+", choices=known, metavar="NAME", help="these only")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="these only")
-    parser.add_argument("--splits", type=int, metavar="N", help="default: as the paper, 10 or 5")
+    parser.add_argument("--splits", type=count, metavar="N", help="default: as the paper, 10 or 5")
     args = parser.parse_args()
     if args.one:
         one(*args.one)
@@ -116,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

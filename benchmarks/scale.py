@@ -18,7 +18,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from cell import held, own_process
+from cell import count, held, own_process, script
 
 CLASSES, HIDDEN = 5, 64
 COLUMNS = ("nodes", "edges", "features", "trials")
@@ -153,8 +153,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small graphs, few series")
     parser.add_argument("--series", nargs="+", choices=SERIES, help="by default all")
-    parser.add_argument("--runs", type=int, default=3, help="of every point, by turns")
-    parser.add_argument("--epochs", type=int, default=4, help="timed ones, of which the fastest")
+    parser.add_argument("--runs", type=count, default=3, help="of every point, by turns")
+    parser.add_argument("--epochs", type=count, default=4, help="timed ones, of which the fastest")
     parser.add_argument("--memory", type=float, default=16, help="GB that no run may exceed")
     parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
     parser.add_argument("--one", type=int, nargs=5, help=argparse.SUPPRESS)
@@ -191,4 +191,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

@@ -13,6 +13,8 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from cell import script
+
 STORE = Path(__file__).parents[1] / "results" / "searches.csv"
 SMALL = ("texas", "wisconsin", "cornell")
 GRAPHS = (*SMALL, "chameleon", "cora", "citeseer", "film", "squirrel", "pubmed", "deezer-europe")
@@ -49,8 +51,8 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", default=STORE, metavar="FILE", help="CSV file of the trainings")
-    parser.add_argument("--models", nargs="+", metavar="NAME", help="these only")
-    parser.add_argument("--graphs", nargs="+", metavar="NAME", help="these only")
+    for option, known in (("--models", SPACES), ("--graphs", GRAPHS)):
+        parser.add_argument(option, nargs="+", choices=known, metavar="NAME", help="these only")
     args = parser.parse_args()
     from acm.experiments import Place, search
 
@@ -68,4 +70,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

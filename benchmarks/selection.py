@@ -13,6 +13,8 @@ import argparse
 import itertools
 from dataclasses import replace
 
+from cell import script
+
 SPLITS = 10
 
 
@@ -43,4 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

@@ -146,13 +146,16 @@ def excess_sentence(cells: Mapping[Place, Comparison]) -> str:
     if not allowed:
         return "Too few cells were run to say."
     ratios = [-c.delta / _unit(c) for c in there.values()]
+    graphs = sorted(excesses(cells), key=lambda e: e.ratio)
     middle = statistics.median(ratios)
     as_is = sum(there[place].verdict == "reproduced" for place in allowed)
     agree = sum(a.agrees for a in allowed.values())
     draws = sorted(a.draws for a in allowed.values())
     return (
         f"Over all {len(there)} of them the paper's mean lies {middle:.1f} such units above ours in"
-        f" the median, as would the best of {draws_for(middle):.0f} equally good draws. With the"
+        f" the median, as would the best of {draws_for(middle):.0f} equally good draws; by graph it"
+        f" is from {graphs[0].ratio:.1f} ({graphs[0].dataset}) to {graphs[-1].ratio:.1f}"
+        f" ({graphs[-1].dataset}). With the"
         f" number of draws that the other graphs give (from {draws[0]:.0f} to {draws[-1]:.0f}),"
         f" {agree} of {len(allowed)} cells ({100 * agree / len(allowed):.0f} %) are within"
         f" {LIMIT:g} standard errors of what such a choice would make of ours; as they stand,"

@@ -13,9 +13,11 @@ import gpu
 import pytest
 import rows
 import scale
+import searches
 import selection
 
 from acm import experiments, paper
+from acm.data import PAPER_DATASETS
 from acm.experiments import Record, Store
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
@@ -31,6 +33,35 @@ def test_an_exponent_is_found_whatever_the_factor():
     text = scale.growth("edges", seen)
     assert "beyond what any of them cost ^ 1.00" in text and text.endswith("memory ^ 2.00")
     assert "beyond" not in scale.growth("nodes", seen)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("cell.py cornell --runs 0", "1 or more is needed"),
+        ("cell.py nonsense --runs 1", "unknown data set 'nonsense'"),
+        ("rows.py --store . --models GCN", "is no file"),
+        ("rows.py --store {0} --models GNC", "did you mean GCN"),
+        ("rows.py --store {0} --graphs corra", "invalid choice: 'corra'"),
+        ("searches.py --store {0} --models GCN", "invalid choice: 'GCN'"),
+        ("selection.py --store {0} --dataset nonsense", "unknown data set 'nonsense'"),
+        ("scale.py --runs -1", "1 or more is needed"),
+    ],
+)
+def test_what_a_script_cannot_do_is_one_line_and_exit_code_2(asked, said, tmp_path):
+    script, *arguments = asked.format(tmp_path / "s.csv").split()
+    command = [sys.executable, str(SCRIPTS / script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_the_searches_are_of_rows_of_table_3_on_its_graphs():
+    asked = list(searches.cells())
+    assert {model for model, *_ in asked} == set(searches.SPACES)
+    assert all(graph in PAPER_DATASETS for _, graph, *_ in asked)
+    assert [row[:2] for row in searches.cells(["GAT"], ["texas", "cora"])] == [("GAT", "texas")]
 
 
 def test_one_size_of_a_series_grows_alone():
