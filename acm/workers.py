@@ -70,6 +70,8 @@ def _surroundings() -> tuple:
 
 def _track() -> None:
     """Begin the process that removes semaphores after a kill, less its remark that it had to."""
+    if os.name != "posix":  # there is none elsewhere
+        return
     sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # it is given what is in here
     try:
         resource_tracker.ensure_running()
@@ -91,6 +93,7 @@ def _server():
 
 def _context():
     """How workers start: as copies of the server where that can be, else from nothing."""
+    _track()
     if sys.platform == "linux":
         server, its = _server()
         if its == _surroundings():

@@ -41,6 +41,13 @@ def count(text: str) -> int:
     return number
 
 
+def timed(text: str) -> int:
+    """The type of an option that takes a number of epochs, the first of which is not timed."""
+    if count(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text}: 2 or more are needed, the first is not timed")
+    return int(text)
+
+
 def script(main: Callable[[], None]) -> None:
     """Run what a script does: bad input is one line and exit code 2, as everywhere in `acm`."""
     from acm.errors import UsageError
@@ -255,7 +262,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
     parser.add_argument("--curve", metavar="GRAPH", help="time against batch size instead")
     parser.add_argument("--trials", type=count, default=100, help="of the curve")
-    parser.add_argument("--epochs", type=count, default=11, help="of the curve, less the first")
+    parser.add_argument("--epochs", type=timed, default=11, help="of the curve")
     parser.add_argument("--batches", type=count, nargs="+", default=BATCHES, help="of the curve")
     parser.add_argument("--device", default="cpu", help="of the curve")
     parser.add_argument("--one", nargs=2, metavar=("KIND", "GRAPH"), help=argparse.SUPPRESS)

@@ -23,6 +23,8 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
+from cell import script
+
 #: Rows of Table 3 that have published hyperparameters, in the order of their worth.
 MODELS = ("ACM-GCN", "ACMII-GCN", "GCN", "ACM-SGC-1", "ACM-SGC-2", "SGC-1", "SGC-2")
 CHANNEL = {"LP": "low", "HP": "high", "Identity": "identity"}
@@ -260,4 +262,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import time
 
+from cell import count, script
+
 DENSE_LIMIT = 8_000  # nodes up to which the N x N definition is tried: 0.5 GB a matrix
 
 
@@ -144,8 +146,8 @@ def main() -> None:
     parser.add_argument("--graphs", nargs="*", help="named graphs (default: the paper's ten)")
     parser.add_argument("--sizes", nargs="*", default=["5", "6", "7"],
                         help="powers of ten of random edges (default: 5 6 7)")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeat", type=count, default=3)
+    parser.add_argument("--threads", type=count, default=1)
     parser.add_argument("--one", nargs=2, metavar=("KIND", "GRAPH"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -174,4 +176,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

@@ -1,4 +1,4 @@
-"""Search by validation what the paper does not print, or prints by a slip.
+"""Search by validation what the paper prints no optimum of, for three rows, or a slip, for two.
 
     python benchmarks/searches.py                  run what results/searches.csv lacks
     python benchmarks/searches.py --models GAT     of these models only
@@ -20,16 +20,17 @@ SMALL = ("texas", "wisconsin", "cornell")
 GRAPHS = (*SMALL, "chameleon", "cora", "citeseer", "film", "squirrel", "pubmed", "deezer-europe")
 
 #: The rates and decays that GPRGNN's release has as defaults or in its published script: Table 3
-#: took these rows from GPRGNN's authors. What is not named here is the paper's range.
+#: took MLP-2 and GAT from GPRGNN's authors, and prints no ranges of its own.
 _GPRGNN = {"lr": [0.002, 0.01, 0.05], "weight_decay": [0.0, 5e-4], "dropout": [0.5]}
 SPACES = {
     "MLP-2": (_GPRGNN, GRAPHS),
     "GAT": (_GPRGNN | {"hidden": [8, 64]}, (*SMALL, "chameleon")),
+    # A part of the paper's range, whose 270 configurations would take ten times as long.
     "GraphSAGE": (
         {"lr": [0.01, 0.05], "weight_decay": [5e-5, 5e-4, 5e-3], "dropout": [0.2, 0.5, 0.8]},
         GRAPHS[:6],
     ),
-    # Without dropout, which these have none of.
+    # The paper's range; SGC has no dropout.
     "SGC-1": ({"dropout": [0.0]}, ("pubmed",)),
     "SGC-2": ({"dropout": [0.0]}, ("pubmed",)),
 }

@@ -30,7 +30,7 @@ SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": WIDTH}
 MOST_HIDDEN = 1_000_000
 
 #: Where values come from, from what binds most to what binds least.
-ORIGINS = ("published", "slip", "chosen", "given")
+ORIGINS = ("published", "slip", "searched", "chosen", "given")
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Recipe:
         model, dataset, protocol: The cell.
         lr, weight_decay, dropout, hidden: Hyperparameters that every model has.
         options: The model's own, see `acm.experiments.options`.
-        origin: `"published"`; `"slip"`: published, but most likely another row's; `"chosen"` by us,
-            as the paper publishes none; or `"given"` by the caller.
+        origin: `"published"`; `"slip"`: published, but most likely another row's; `"searched"` by
+            validation, or `"chosen"` by us, where the paper publishes none, or a slip; or `"given"`
+            by the caller.
         source: Where they stand, or why they were chosen.
         notes: What else to know: values out of the printed range, several values in one place.
         search: Whether a search by validation is to replace what is here.
@@ -66,6 +67,7 @@ class Recipe:
         words = {
             "published": f"published: {self.source}",
             "slip": f"published, most likely by a slip: {self.source}",
+            "searched": f"not published; {self.source}",
             "chosen": f"not published; chosen because {self.source}",
             "given": self.source,
         }
@@ -220,9 +222,8 @@ def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
     notes = [n for n in row.notes if not n.startswith("the result beside")]
     if row.lr == 0:  # FAGCN on Squirrel, fixed splits
         return None
-    if slip and (better := _chosen(model, dataset, protocol)):
-        notes.append(f"in its place that which {better.source}")
-        return replace(better, origin="slip", source=row.source, notes=tuple(notes))
+    if slip and (better := _chosen(model, dataset, protocol)) and better.origin == "searched":
+        return replace(better, notes=(f"not as in {row.source}: {'; '.join(notes)}",))
     if left := sorted(name for name in known if name not in options):
         chosen = _chosen_rows().get((model, dataset, protocol))
         values = read_options(model, chosen["options"]) if chosen else known
@@ -244,12 +245,14 @@ def _chosen(model: str, dataset: str, protocol: str) -> Recipe | None:
         protocol,
         row,
         read_options(model, row["options"]),
-        "chosen",
+        "searched" if row["search"] == "done" else "chosen",
         row["reason"],
         search=row["search"] == "yes",
     )
 
 
+# The column `search` says whether a search is to replace a row ("yes"), has found it ("done": the
+# best by validation in results/searches.csv), or is not needed ("no").
 @functools.cache
 def _chosen_rows() -> dict[tuple[str, str, str], dict[str, str]]:
     with (Path(__file__).parent / "recipes.csv").open(newline="", encoding="utf-8") as file:

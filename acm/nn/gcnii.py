@@ -31,10 +31,10 @@ class InitialResidual(nn.Module):
         H_c = \mathrm{ReLU}\big((1-\beta) ((1-\alpha) F_c H + \alpha H^{(0)})
               + \beta (F_c H W_c + H^{(0)} W'_c)\big)
 
-    There Chen et al. print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` for what their code
-    and this have as :math:`W_c` and :math:`W'_c`. The functions are the same; but weights are
-    drawn and decayed alike, so that the residual's count :math:`1/\alpha` times as much: six
-    points on Wisconsin.
+    There Chen et al. (and this paper) print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` for what
+    their code has as :math:`W_c` and :math:`W'_c`. For :math:`0 < \alpha < 1` both express the same
+    functions; but all weights are drawn and decayed alike, so that those of the code count
+    :math:`1/(1-\alpha)` and :math:`1/\alpha` times as much.
 
     With the low-pass channel alone that is GCNII. Several channels are weighed node by node and
     mixed as in `ACMConv`, or added up.
@@ -45,6 +45,7 @@ class InitialResidual(nn.Module):
         beta: :math:`\beta`, the share of the weights.
         star: Whether the initial residual has weights of its own.
         channels, mixed: As in `ACMConv`.
+        printed: Whether GCNII* is as printed, instead of as its authors' code has it.
 
     Attributes:
         weight: `W_c`, and `W'_c` after these, `[channels or 2 · channels, width, width]`.
@@ -58,9 +59,10 @@ class InitialResidual(nn.Module):
         star: bool = False,
         channels: Sequence[str] = ("low",),
         mixed: bool = False,
+        printed: bool = False,
     ):
         super().__init__()
-        self.alpha, self.beta, self.star = alpha, beta, star
+        self.alpha, self.beta, self.star, self.printed = alpha, beta, star, printed
         self.channels, self.mix = tuple(channels), mixed
         k = len(self.channels)
         self.weight = nn.Parameter(torch.empty((1 + star) * k, width, width))
@@ -91,8 +93,10 @@ class InitialResidual(nn.Module):
         h = torch.stack([filtered[c] for c in self.channels], -3)
         # Not `expand`: in what order its gradient is summed up depends on the batch.
         first = torch.stack([first] * k, -3)
-        both = (1 - self.alpha) * h + self.alpha * first
+        scaled = (1 - self.alpha) * h, self.alpha * first
+        both = scaled[0] + scaled[1]
         if self.star:
+            h, first = scaled if self.printed else (h, first)
             own, others = self.weight[..., :k, :, :], self.weight[..., k:, :, :]
             weighted = product(h, own) + product(first, others)
         else:
@@ -126,10 +130,12 @@ class GCNII(nn.Module):
         dropout: Probability that a value is dropped.
         layers: How many layers there are between the two maps.
         lambda_: :math:`\lambda`, from 0: with 0 no layer has weights.
-        alpha: :math:`\alpha`, from 0 to 1: with 0 there is no initial residual.
+        alpha: :math:`\alpha`, from 0 to 1: with 0 there is no initial residual but, in GCNII*, the
+            one with weights.
         star: Whether it is GCNII*.
         channels: Channels of every layer, as in `ACMConv`.
         mix: Whether nodes weigh the channels; else these are added up.
+        printed: As in `InitialResidual`.
 
     Raises:
         UsageError: If a number is out of range.
@@ -147,6 +153,7 @@ class GCNII(nn.Module):
         star: bool = False,
         channels: Sequence[str] = ("low",),
         mix: bool = False,
+        printed: bool = False,
     ):
         super().__init__()
         sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, layers=layers)
@@ -162,7 +169,9 @@ class GCNII(nn.Module):
         self.channels, self.mix = tuple(c for c in CHANNELS if c in channels), mix
         self.weight_in = nn.Parameter(torch.empty(in_channels, hidden))
         self.convs = nn.ModuleList(
-            InitialResidual(hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix)
+            InitialResidual(
+                hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix, printed
+            )
             for depth in range(1, layers + 1)
         )
         self.weight_out = nn.Parameter(torch.empty(hidden, out_channels))

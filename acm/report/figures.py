@@ -97,7 +97,7 @@ def plot_channel_weights(
 
 
 def plot_splits(comparisons: Sequence[Comparison]) -> Figure:
-    """The test accuracy of every split, beside the paper's mean and standard deviation.
+    """The test accuracy of every split, beside the paper's mean and its ±.
 
     Raises:
         UsageError: If there is no cell.
@@ -134,7 +134,7 @@ def plot_splits(comparisons: Sequence[Comparison]) -> Figure:
                 capsize=3,
                 color=COLORS["high"],
                 markersize=4,
-                label="the paper, mean and standard deviation" if place == 0 else None,
+                label="the paper, mean and ±" if place == 0 else None,
             )
     names = [c.records[0].dataset for c in comparisons]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")

@@ -18,7 +18,9 @@ import selection
 
 from acm import experiments, paper
 from acm.data import PAPER_DATASETS
-from acm.experiments import Record, Store
+from acm.experiments import Record, Store, recipe
+from acm.experiments.recipes import HYPERPARAMETERS
+from acm.report.table3 import row_names
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
@@ -39,6 +41,8 @@ def test_an_exponent_is_found_whatever_the_factor():
     ("asked", "said"),
     [
         ("cell.py cornell --runs 0", "1 or more is needed"),
+        ("cell.py --curve cornell --epochs 1", "2 or more are needed"),
+        ("metrics.py --graphs cornell --sizes --repeat 0", "1 or more is needed"),
         ("cell.py nonsense --runs 1", "unknown data set 'nonsense'"),
         ("rows.py --store . --models GCN", "is no file"),
         ("rows.py --store {0} --models GNC", "did you mean GCN"),
@@ -59,8 +63,12 @@ def test_what_a_script_cannot_do_is_one_line_and_exit_code_2(asked, said, tmp_pa
 
 def test_the_searches_are_of_rows_of_table_3_on_its_graphs():
     asked = list(searches.cells())
-    assert {model for model, *_ in asked} == set(searches.SPACES)
-    assert all(graph in PAPER_DATASETS for _, graph, *_ in asked)
+    assert len({row[:2] for row in asked}) == len(asked)
+    for model, graph, space, _ in asked:
+        assert model in row_names() and graph in PAPER_DATASETS
+        # Of that, there is no optimum, or one that is a slip.
+        assert recipe(model, graph).origin in ("slip", "searched", "chosen")
+        assert set(space) <= set(HYPERPARAMETERS)
     assert [row[:2] for row in searches.cells(["GAT"], ["texas", "cora"])] == [("GAT", "texas")]
 
 

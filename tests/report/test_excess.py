@@ -17,7 +17,7 @@ from acm.report.excess import (
     excess_table,
     excesses,
 )
-from acm.report.table3 import table_3
+from acm.report.table3 import row_names, table_3
 from tests.records import make_record
 
 
@@ -32,9 +32,10 @@ def test_the_largest_of_many_is_what_simulation_finds():
     assert best_of(270) == pytest.approx((largest.mean(), largest.std()), abs=0.01)
 
 
-@pytest.mark.parametrize("draws", [1, 1.5, 2, 10, 270, 1e6])
-def test_draws_and_their_excess_are_each_others_inverse(draws):
-    assert draws_for(best_of(draws)[0]) == pytest.approx(draws, rel=1e-3)
+@pytest.mark.parametrize("draws", [1, 2, 10, 270])
+def test_draws_are_found_by_the_median_of_the_largest(draws):
+    largest = np.random.default_rng(1).standard_normal((40_000, draws)).max(1)
+    assert draws_for(float(np.median(largest))) == pytest.approx(draws, rel=0.05)
 
 
 def test_what_no_number_of_draws_can_do_has_an_end():
@@ -63,6 +64,8 @@ def test_the_excess_is_counted_in_standard_errors_of_a_mean():
             *shifted("SGC-1", "cora", 2.5),
             *shifted("GCN", "texas", -0.5),
             *shifted("MLP-2", "texas", 9.0),  # from elsewhere: not counted
+            *shifted("GraphSAGE", "cora", 9.0),  # an interval
+            *shifted("SGC-2", "cora", 9.0)[:7],  # of fewer splits
         ]
     )
     cora, texas = sorted(excesses(cells), key=lambda e: e.cells, reverse=True)
@@ -83,24 +86,42 @@ def test_no_cell_is_measured_by_itself_nor_by_its_twin():
         ]
     )
     found = allowances(cells)
-    # Cora, Texas, Cornell have two others with an excess of 2 in the median of three or more.
+    # Wisconsin's others all have 2; Texas and Cornell have Cora's 2 and Wisconsin's 7.
     assert found["GCN", "wisconsin"].draws == pytest.approx(draws_for(2.0))
     assert found["GCN", "texas"].draws == found["GCN", "cornell"].draws
     assert found["GCN", "texas"].draws == pytest.approx(draws_for((2.0 + 7.0) / 2))
-    # Wisconsin is seven units off where two are expected; the error is ours and the choice's.
-    mean, std = best_of(draws_for(2.0))
-    z = -(7.0 - mean) / math.hypot(1, std)
-    assert found["GCN", "wisconsin"].z == pytest.approx(z, rel=1e-6)
+    # Wisconsin is seven units off where the best of thirty draws has 2.04 ± 0.49: 4.96 / 1.11.
+    assert found["GCN", "wisconsin"].draws == pytest.approx(30.1, abs=0.1)
+    assert found["GCN", "wisconsin"].z == pytest.approx(-4.45, abs=0.03)
     assert not found["GCN", "wisconsin"].agrees and found["GCN", "cora"].agrees
 
 
-def test_cells_that_are_all_the_best_of_forty_agree_once_that_is_allowed_for():
-    two = best_of(40)[0]
+def test_cells_that_are_the_best_of_many_draws_agree_once_that_is_allowed_for():
     graphs = ("cora", "texas", "wisconsin", "cornell")
-    cells = table_3(r for d in graphs for r in shifted("GCN", d, two))
+    cells = table_3(r for d in graphs for r in shifted("GCN", d, 3.2))
     said = excess_sentence(cells)
-    assert "Over all 4 of them" in said and "the best of 40 equally good draws" in said
-    assert "4 of 4 cells (100 %)" in said
+    assert "In 4 of 4 cells" in said and "The median of all is +3.2 units" in said
+    assert "Without any allowance 0 of 4 cells (0 %) agree" in said
+    assert said.endswith("4 (100 %) do.")
+
+
+def test_nineteen_of_twenty_agree_if_draws_are_all_there_is():
+    rng = np.random.default_rng(2)
+    models = [m for m in row_names() if "GraphSAGE" != m != "Geom-GCN"]
+    agree = tried = as_is = 0
+    for _ in range(20):
+        cells = table_3(
+            r
+            for d in ("wisconsin", "texas", "cora")
+            for m in models
+            for r in shifted(m, d, rng.standard_normal(25).max() - rng.standard_normal())
+        )
+        found = allowances(cells)
+        tried += len(found)
+        agree += sum(a.agrees for a in found.values())
+        as_is += sum(cells[place].verdict == "reproduced" for place in found)
+    assert 0.92 < agree / tried < 0.98
+    assert as_is / tried < 0.85
 
 
 def test_one_graph_says_nothing_of_itself():
