@@ -77,7 +77,7 @@ def excesses(cells: Mapping[Place, Comparison]) -> list[Excess]:
     found = []
     for dataset in dict.fromkeys(d for _, d in there):
         own = [c for (_, d), c in there.items() if d == dataset]
-        values = [(-c.delta, _unit(c), -c.delta / _unit(c)) for c in own]
+        values = [(-c.delta, _unit(c), _excess(c)) for c in own]
         found.append(Excess(dataset, len(own), *map(statistics.median, zip(*values))))
     return found
 
@@ -129,7 +129,7 @@ def allowances(cells: Mapping[Place, Comparison]) -> dict[Place, Allowance]:
     draws, moments = {}, {}
     for dataset in dict.fromkeys(d for _, d in there):
         same = next((twins for twins in _TWINS if dataset in twins), {dataset})
-        others = [-c.delta / _unit(c) for (_, d), c in there.items() if d not in same]
+        others = [_excess(c) for (_, d), c in there.items() if d not in same]
         if others:
             draws[dataset] = draws_for(statistics.median(others))
             moments[dataset] = best_of(draws[dataset])
@@ -138,7 +138,7 @@ def allowances(cells: Mapping[Place, Comparison]) -> dict[Place, Allowance]:
         if dataset in draws:
             mean, std = moments[dataset]
             # Both means vary by a unit, the paper's as the largest of several does.
-            z = (own.delta / _unit(own) + mean) / math.hypot(1, std)
+            z = (mean - _excess(own)) / math.hypot(1, std)
             found[model, dataset] = Allowance(draws[dataset], z)
     return found
 
@@ -148,7 +148,7 @@ def excess_sentence(cells: Mapping[Place, Comparison]) -> str:
     there, allowed = _counted(cells), allowances(cells)
     if not allowed:
         return "Too few cells were run to say."
-    ratios = [-c.delta / _unit(c) for c in there.values()]
+    ratios = [_excess(c) for c in there.values()]
     graphs = sorted(excesses(cells), key=lambda e: e.ratio)
     middle, above = statistics.median(ratios), sum(ratio > 0 for ratio in ratios)
     as_is = sum(there[place].verdict == "reproduced" for place in allowed)
@@ -179,3 +179,8 @@ def _counted(cells: Mapping[Place, Comparison]) -> dict[Place, Comparison]:
 def _unit(cell: Comparison) -> float:
     """The root mean square of the two means' standard errors, in points."""
     return cell.standard_error / math.sqrt(2)
+
+
+def _excess(cell: Comparison) -> float:
+    """The paper's mean less ours, in units."""
+    return -cell.delta / _unit(cell)
