@@ -1,4 +1,4 @@
-"""Where a command's trainings run: options that `acm run` and `acm search` share."""
+"""Options that `acm run` and `acm search` share: where trainings run, for the most part."""
 
 from __future__ import annotations
 
@@ -29,6 +29,20 @@ def add_options(parser) -> None:
         "--dask", metavar="ADDRESS", help="workers of a Dask cluster, such as tcp://10.0.0.1:8786"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def read_own(words: list[str]) -> dict[str, str]:
+    """What `--own` gives the model's own hyperparameters, as text by their names.
+
+    Raises:
+        UsageError: If a word is not `NAME=X`.
+    """
+    from acm.errors import UsageError
+
+    for word in words:
+        if not all(word.partition("=")):
+            raise UsageError(f"--own {word}: NAME=X is needed, such as layers=8")
+    return dict(word.split("=", 1) for word in words)
 
 
 def place(args):

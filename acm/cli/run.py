@@ -6,7 +6,7 @@ import argparse
 
 from acm.cli.memory import memory_for
 from acm.cli.parser import number, whole
-from acm.cli.places import HYPERPARAMETERS, add_options, place, warm_up
+from acm.cli.places import HYPERPARAMETERS, add_options, place, read_own, warm_up
 
 
 def add_parser(subparsers) -> None:
@@ -99,7 +99,7 @@ def run(args) -> int:
     from acm.report import compare
 
     where = place(args)
-    given = {name: getattr(args, name) for name in HYPERPARAMETERS} | _own(args.own)
+    given = {name: getattr(args, name) for name in HYPERPARAMETERS} | read_own(args.own)
     with memory_for(args.model, given):  # the model is built here, to see whether it can be
         trials = cell(
             args.dataset,
@@ -144,12 +144,3 @@ def run(args) -> int:
         )
     print(compare(records).sentence())
     return 0
-
-
-def _own(words: list[str]) -> dict[str, str]:
-    from acm.errors import UsageError
-
-    for word in words:
-        if not all(word.partition("=")):
-            raise UsageError(f"--own {word}: NAME=X is needed, such as layers=8")
-    return dict(word.split("=", 1) for word in words)

@@ -7,7 +7,7 @@ import shlex
 
 from acm.cli.memory import memory_for
 from acm.cli.parser import whole
-from acm.cli.places import HYPERPARAMETERS, add_options, place, warm_up
+from acm.cli.places import HYPERPARAMETERS, add_options, place, read_own, warm_up
 
 
 def add_parser(subparsers) -> None:
@@ -23,7 +23,9 @@ prefers. No test label is read: the last line is the `acm run` command that test
 examples:
   acm search --dataset cornell --model ACM-GCN --processes 2
   acm search --dataset texas --model GCN --strategy halving
-  acm search --dataset cora --model MLP-2 --lr 0.01,0.05 --weight-decay 0,5e-4 --dropout 0.5""",
+  acm search --dataset cora --model MLP-2 --lr 0.01,0.05 --weight-decay 0,5e-4 --dropout 0.5
+  acm search --dataset texas --model APPNP --lr 0.05 --weight-decay 5e-4 --dropout 0.5
+             --own alpha=0.1,0.5,0.9""",
     )
     what = parser.add_argument_group("what to train")
     what.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
@@ -43,6 +45,13 @@ examples:
     values = parser.add_argument_group("ranges, joined by commas (default: the paper's)")
     for name in HYPERPARAMETERS:
         values.add_argument(f"--{name.replace('_', '-')}", metavar="X,X", help=f"values of {name}")
+    values.add_argument(
+        "--own",
+        nargs="+",
+        default=[],
+        metavar="NAME=X,X",
+        help="values of the model's own hyperparameters (default: the recipe's)",
+    )
     how = parser.add_argument_group("how to run it")
     how.add_argument(
         "--store",
@@ -59,6 +68,7 @@ def run(args) -> int:
     """Search, print the best configurations, and say how to test the first."""
     warm_up(args)
     from acm.experiments import search
+    from acm.experiments.options import in_words
 
     space, where = _space(args), place(args)
     # Too large for the memory is the largest of a range, if any of it is.
@@ -81,22 +91,24 @@ def run(args) -> int:
         seen = f"{100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} %" if c.accuracy >= 0 else "no number"
         print(
             f"validation {seen} on {c.splits} split{'s' if c.splits > 1 else ''}:"
-            f" {', '.join(f'{name} {value:g}' for name, value in c.hyperparameters.items())}"
+            f" {in_words(c.hyperparameters)}"
         )
     print(f"{len(found.surface)} configurations, {found.trainings} trainings; kept: {args.store}")
     words = ["acm", "run", "--dataset", args.dataset, "--model", args.model]
     words += ["--protocol", args.protocol] + (["--splits", str(args.splits)] if args.splits else [])
-    for name, value in found.chosen.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
+    for name in HYPERPARAMETERS:
+        words += [f"--{name.replace('_', '-')}", str(found.chosen[name])]
+    rest = [f"{n}={value}" for n, value in found.chosen.items() if n not in HYPERPARAMETERS]
+    words += ["--own", *rest] if rest else []
     words += ["--seed", str(args.seed)] if args.seed else []
     print(f"to test the choice: {shlex.join(words)}")
     return 0
 
 
-def _space(args) -> dict[str, list[float]]:
+def _space(args) -> dict[str, list]:
     from acm.errors import UsageError
 
-    space = {}
+    space: dict[str, list] = {n: text.split(",") for n, text in read_own(args.own).items()}
     for name in HYPERPARAMETERS:
         text = getattr(args, name)
         if text is None:

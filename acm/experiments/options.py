@@ -34,6 +34,15 @@ def read_options(model: str, text: str) -> dict[str, Value]:
     return check_options(model, {name: value for name, _, value in pairs})
 
 
+def complete_options(model: str, text: str) -> str:
+    """The text with the defaults of what it leaves out, which may have been added since.
+
+    Raises:
+        UsageError: As `read_options`.
+    """
+    return write_options(own(model) | read_options(model, text))
+
+
 def check_options(model: str, values: Mapping[str, object]) -> dict[str, Value]:
     """The values, each of the kind that the model's default is of.
 
@@ -48,6 +57,12 @@ def check_options(model: str, values: Mapping[str, object]) -> dict[str, Value]:
             raise unknown("hyperparameter", name, known, f" of {model}")
         found[name] = _as(type(known[name]), name, value)
     return found
+
+
+def in_words(values: Mapping[str, Value]) -> str:
+    """Hyperparameters for people to read: `lr 0.01, weight decay 0.0005, jk cat`."""
+    shown = {n: value if isinstance(value, str) else f"{value:g}" for n, value in values.items()}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
 
 
 def arguments(model: str, text: str) -> dict[str, Value]:

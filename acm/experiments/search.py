@@ -16,6 +16,7 @@ import numpy as np
 from acm import paper
 from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
+from acm.experiments.options import Value, check_options, own
 from acm.experiments.places import Place
 from acm.experiments.recipes import HYPERPARAMETERS, SYNTHETIC, WIDTH
 from acm.experiments.record import Validation
@@ -40,7 +41,7 @@ class Configuration:
         loss: Mean validation loss.
     """
 
-    hyperparameters: dict[str, float]
+    hyperparameters: dict[str, Value]
     splits: int
     accuracy: float
     std: float
@@ -58,7 +59,7 @@ class Search:
         trainings: How many trials the surface rests on.
     """
 
-    chosen: dict[str, float]
+    chosen: dict[str, Value]
     surface: list[Configuration]
     trainings: int
 
@@ -89,25 +90,27 @@ def grid(model: str, dataset: str, table: str = "real_world") -> dict[str, list[
     return {name: list(space.get(name, [rest.get(name)])) for name in HYPERPARAMETERS}
 
 
-def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[float]]:
-    """The values of every hyperparameter: those given, else the paper's."""
+def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[Value]]:
+    """The values of every hyperparameter: those given, else the paper's; of its own if given."""
     if not isinstance(given, Mapping | None):
         raise UsageError(f"space={given!r}: lists of values by name are needed")
-    given = dict(given or {})
+    given, model = dict(given or {}), model_name(model)
+    known = (*HYPERPARAMETERS, *own(model))
     for name, values in given.items():
-        if name not in HYPERPARAMETERS:
-            raise unknown("hyperparameter", name, HYPERPARAMETERS)
+        if name not in known:
+            raise unknown("hyperparameter", name, known)
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise UsageError(f"the range of {name} is {values!r}: a list of values is needed")
         values = list(values)
-        for value in values:
+        if name not in HYPERPARAMETERS:
+            values = [check_options(model, {name: value})[name] for value in values]
+        for value in values if name in HYPERPARAMETERS else ():
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
         given[name] = list(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
         if not given[name]:
             raise UsageError(f"the range of {name} is empty: one value or more are needed")
-    missing = set(HYPERPARAMETERS) - set(given)
-    if missing <= {"hidden"}:
+    if set(HYPERPARAMETERS) - set(given) <= {"hidden"}:
         return {"hidden": [WIDTH]} | given
     return grid(model, dataset) | given
 
@@ -118,7 +121,7 @@ def search(
     protocol: str = "random",
     splits: int | None = None,
     seed: int = 0,
-    space: Mapping[str, Sequence[float]] | None = None,
+    space: Mapping[str, Sequence[Value]] | None = None,
     strategy: str = "grid",
     store: str | Path | None = None,
     device: str = "cpu",
@@ -130,8 +133,9 @@ def search(
 
     Args:
         dataset, model, protocol, splits, seed, options: As in `cell`.
-        space: Values of `lr`, `weight_decay`, `dropout` and `hidden`; what is left out is the
-            paper's range (`grid`).
+        space: Values of `lr`, `weight_decay`, `dropout` and `hidden`, of which what is left out is
+            the paper's range (`grid`); and of the model's own hyperparameters, of which it is the
+            recipe's value.
         strategy: `"grid"` trains every configuration on every split. `"halving"` trains all on
             one split, the better third on two more, and so on: about a quarter of the work for
             ten splits, and the order among the last is the grid's own.

@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from acm.data.names import DATASETS
 from acm.errors import UsageError, unknown
-from acm.experiments.options import read_options
+from acm.experiments.options import complete_options, read_options
 from acm.experiments.record import Record, Validation
 from acm.experiments.trial import PROTOCOLS, Trial
 from acm.nn import CHANNELS, MODELS
@@ -219,12 +219,15 @@ def _rows(text: str):
 
 
 def _record(row: list[str], kind: type[Row], columns: Sequence[str]) -> Row:
-    """A row as a record; `ValueError` or `KeyError` if it is none."""
+    """A row as a record; `ValueError` or `KeyError` if it is none.
+
+    A hyperparameter that its model did not have yet has the default: what ran then ran so.
+    """
     types = {f.name: _READ[f.type] for f in fields(kind)}
     record = kind(**{name: types[name](c) for name, c in zip(columns, row, strict=True)})
     if fault := _fault(record):
         raise ValueError(fault)
-    return record
+    return replace(record, options=complete_options(record.model, record.options))
 
 
 def _unended(line: str, before: list[Row], kind: type[Row], columns: Sequence[str]) -> Row | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from acm.errors import UsageError
 from acm.experiments import Record
+from acm.experiments.options import in_words
 from acm.report.comparison import by_cell
 
 
@@ -107,12 +108,11 @@ class ChosenByTest:
 
     def sentence(self) -> str:
         """The finding in words."""
-        values = ", ".join(f"{n.replace('_', ' ')} {v:g}" for n, v in self.hyperparameters.items())
         return (
             f"Of {self.configurations} configurations, each on {self.splits} splits of its own, the"
-            f" best by test ({values}) has {self.best:.2f} ± {self.std:.2f} %, the best by"
-            f" validation {self.by_validation:.2f} %, and half of them less than"
-            f" {self.typical:.2f} %."
+            f" best by test ({in_words(self.hyperparameters)}) has {self.best:.2f} ±"
+            f" {self.std:.2f} %, the best by validation {self.by_validation:.2f} %, and half of them"
+            f" less than {self.typical:.2f} %."
         )
 
 

@@ -105,6 +105,27 @@ def test_a_configuration_that_diverges_is_not_chosen():
         search("synthetic", "GCN", splits=1, space=space | {"lr": [1e38]}, progress=False)
 
 
+def test_a_models_own_hyperparameters_are_searched_as_well(tmp_path):
+    space = {"lr": [0.01], "weight_decay": [0.0], "dropout": [0.0]}
+    space |= {"alpha": [0.1, 0.9], "K": [2]}
+    store = tmp_path / "search.csv"
+    ranges = dict(splits=2, space=space, progress=False, place=HERE, store=store)
+    found = search("synthetic", "appnp", **ranges)
+    assert [c.hyperparameters["alpha"] for c in found.surface] == [0.1, 0.9]
+    seen = Store(store, Validation).records()
+    assert [r.options for r in seen] == ["K=2 alpha=0.1"] * 2 + ["K=2 alpha=0.9"] * 2
+    assert seen[0].val_loss != seen[2].val_loss
+    assert found.chosen["K"] == 2 and set(found.chosen) == {*space, "hidden"}
+    for values, words in (
+        ({"alpha": ["x"]}, "alpha='x': a number is needed"),
+        ({"alpha": [1.5]}, "alpha is 1.5"),
+        ({"K": [2.5]}, "K=2.5: a whole number is needed"),
+        ({"alpha": []}, "range of alpha is empty"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            search("synthetic", "APPNP", **(ranges | {"space": space | values}))
+
+
 @pytest.mark.parametrize(
     "options, words",
     [
@@ -117,6 +138,7 @@ def test_a_configuration_that_diverges_is_not_chosen():
         (dict(space={"lr": [None]}), "has None in it: numbers"),
         (dict(space=[0.01]), "lists of values by name"),
         (dict(space={"momentum": [0.9]}), "unknown hyperparameter"),
+        (dict(space=SPACE | {"alpha": [0.1]}), "unknown hyperparameter 'alpha'"),
         (dict(space=SPACE | {"lr": [-1.0]}), "lr"),
         (dict(space=SPACE | {"hidden": [8.5]}), "hidden"),
     ],

@@ -331,6 +331,15 @@ def test_a_full_disk_during_an_upgrade_loses_nothing(store, trials, monkeypatch)
     assert store.path.read_bytes() == old
 
 
+def test_a_hyperparameter_added_since_has_its_default(store):
+    trial = cell("cora", "GraphSAGE", splits=1, hyperparameters={"aggregator": "mean"})[0]
+    assert "aggregator=mean" in trial.options
+    store.append(make_record(trial))
+    text = store.path.read_text()
+    store.path.write_text(text.replace(trial.options, "layers=2"))  # as it was before there was one
+    assert store.records()[0].trial == trial and trial in store.find([trial])
+
+
 def test_options_come_back_and_are_checked(store):
     trial = cell("cora", "GAT+JK", splits=1)[0]
     record = store.append(make_record(trial))

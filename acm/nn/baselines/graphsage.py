@@ -1,4 +1,4 @@
-"""GraphSAGE with the mean of all neighbours."""
+"""GraphSAGE with the mean of all neighbours, apart from the node or with it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from acm.errors import UsageError
 from acm.filters import SparseMatrix, low_pass
-from acm.nn.baselines.base import Baseline, glorot
+from acm.nn.baselines.base import Affine, Baseline, glorot, proper_edges
 from acm.nn.dropout import Dropout
 from acm.nn.product import product
 
@@ -39,15 +40,24 @@ class SAGEConv(nn.Module):
 
 
 class GraphSAGE(Baseline):
-    r"""GraphSAGE of Hamilton et al. (2017), `hamilton2017inductive`, mean aggregator.
+    r"""GraphSAGE of Hamilton et al. (2017), `hamilton2017inductive`.
+
+    With the mean aggregator (their Algorithm 1) the node has a weight of its own,
 
     .. math::
         h_i \leftarrow \mathrm{ReLU}([h_i \Vert \mathrm{mean}_{j \in N_i} h_j]\, W), \quad
         h_i \leftarrow h_i / \Vert h_i \Vert_2
 
-    The means are of all neighbours, not of a sample, and self-loops of the graph count. The last
-    layer gives the logits: it has neither ReLU nor norm. Dropout acts on the input of every layer
-    but the first.
+    and a self-loop of the graph makes it a neighbour besides. In the convolutional variant (their
+    Eq. 2, which they call GraphSAGE-GCN) it is one of those the mean is taken of:
+
+    .. math::
+        h_i \leftarrow \mathrm{ReLU}(\mathrm{mean}_{j \in N_i \cup \{i\}} h_j W + b)
+
+    It has a bias and no norm here, as `SAGEConv` of PyTorch Geometric before version 1.6 had, which
+    was this variant by default. The means are of all neighbours, not of a sample. The last layer
+    gives the logits: it has neither ReLU nor norm. Dropout acts on the input of every layer but the
+    first.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -55,6 +65,7 @@ class GraphSAGE(Baseline):
         hidden: Width of a hidden layer.
         dropout: Probability that a value is dropped.
         layers: How many layers.
+        aggregator: `"mean"`, or `"gcn"` for the convolutional variant.
 
     Raises:
         UsageError: If an argument is out of range.
@@ -67,18 +78,31 @@ class GraphSAGE(Baseline):
         hidden: int = 64,
         dropout: float = 0.5,
         layers: int = 2,
+        aggregator: str = "mean",
     ):
         super().__init__(in_channels, out_channels, hidden, layers=layers)
+        if aggregator not in ("mean", "gcn"):
+            raise UsageError(f"aggregator is {aggregator!r}: 'mean' or 'gcn' is needed")
+        self.aggregator = aggregator
+        layer = SAGEConv if aggregator == "mean" else Affine
         widths = [in_channels] + [hidden] * (layers - 1) + [out_channels]
-        self.convs = nn.ModuleList(SAGEConv(i, o) for i, o in zip(widths, widths[1:]))
+        self.convs = nn.ModuleList(layer(i, o) for i, o in zip(widths, widths[1:]))
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in self.convs[1:])
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        """The mean over the neighbours, :math:`D^{-1} A`."""
-        return low_pass(edge_index, num_nodes, renormalize=False)
+        r"""The mean over the neighbours, :math:`D^{-1} A`; with `"gcn"` also over the node."""
+        if self.aggregator == "mean":
+            return low_pass(edge_index, num_nodes, renormalize=False)
+        return low_pass(proper_edges(edge_index, num_nodes), num_nodes)
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        x = self.convs[0](x, graph)
-        for dropout, conv in zip(self.dropouts, self.convs[1:]):
+        first, *others = self.convs
+        if self.aggregator == "gcn":  # a mean of `x W + b` is that of `x W`, plus `b`
+            x = graph @ first(x)
+            for dropout, conv in zip(self.dropouts, others):
+                x = graph @ conv(dropout(torch.relu(x)))
+            return x
+        x = first(x, graph)
+        for dropout, conv in zip(self.dropouts, others):
             x = conv(dropout(functional.normalize(torch.relu(x), dim=-1)), graph)
         return x

@@ -140,12 +140,12 @@ def gatjk(m, w, a, x):
 
 def fagcn(m, w, a, x):
     p = sym(a * (1 - np.eye(N)))
-    h = start = relu(x @ w["first.weight"])
+    h = start = relu(x @ w["first.weight"] + w["first.bias"])
     for k in range(3):
         g = w[f"convs.{k}.gate"]
         gate = np.tanh((h @ g[:, 0])[:, None] + (h @ g[:, 1])[None, :])
         h = 0.4 * start + (gate * p) @ h
-    return h @ w["last.weight"]
+    return h @ w["last.weight"] + w["last.bias"]
 
 
 def graphsage(m, w, a, x):
@@ -156,6 +156,17 @@ def graphsage(m, w, a, x):
         if k < 2:
             x = relu(x)
             x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    return x
+
+
+def graphsage_gcn(m, w, a, x):
+    closed = a - np.diag(a.diagonal()) + np.eye(N)
+    for k in range(2):
+        x = (
+            closed @ x / closed.sum(1, keepdims=True) @ w[f"convs.{k}.weight"]
+            + w[f"convs.{k}.bias"]
+        )
+        x = x if k else relu(x)
     return x
 
 
@@ -189,6 +200,7 @@ CASES = {
     "GATJK-cat": (gatjk, dict(layers=3, heads=2, jk="cat")),
     "FAGCN": (fagcn, dict(layers=3, epsilon=0.4)),
     "GraphSAGE": (graphsage, dict(layers=3)),
+    "GraphSAGE-gcn": (graphsage_gcn, dict(aggregator="gcn")),
     "GeomGCN": (geomgcn, {}),
 }
 

@@ -8,9 +8,10 @@ but for GAT, whose neighbours are a set in both.
 import pytest
 import torch
 from torch_geometric import nn as pyg
-from torch_geometric.utils import to_undirected
+from torch_geometric.utils import add_remaining_self_loops, to_undirected
 
 from acm.nn import baselines
+from acm.nn.baselines.base import Affine
 from acm.nn.baselines.fagcn import FAConv
 from acm.nn.baselines.gat import GATConv
 from acm.nn.baselines.graphsage import SAGEConv
@@ -66,6 +67,17 @@ def test_sage(graph):
     theirs.lin_r.weight.data, theirs.lin_l.weight.data = ours.weight.data.mT.clone()
     mean = baselines.GraphSAGE(F, C).operator(edges, N)
     torch.testing.assert_close(ours(x, mean), theirs(x, edges))
+
+
+def test_convolutional_sage(graph):
+    """Before version 1.6 PyG added the loops that a graph lacks, and had no weight for the node."""
+    x, edges = graph
+    edges = torch.cat([edges, torch.tensor([[1, 5], [1, 5]])], 1)
+    ours, theirs = Affine(F, 4), pyg.SAGEConv(F, 4, root_weight=False)
+    theirs.lin_l.weight.data, theirs.lin_l.bias.data = ours.weight.data.T.clone(), ours.bias.data[0]
+    mean = baselines.GraphSAGE(F, C, aggregator="gcn").operator(edges, N)
+    looped, _ = add_remaining_self_loops(edges, num_nodes=N)
+    torch.testing.assert_close(mean @ ours(x), theirs(x, looped))
 
 
 def test_fagcn(graph):

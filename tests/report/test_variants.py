@@ -1,0 +1,61 @@
+"""One row by two definitions: which cells are taken, and what is said of them."""
+
+import pytest
+
+from acm.errors import UsageError
+from acm.experiments import cell
+from acm.paper import published
+from acm.report.variants import variants, variants_sentence, variants_table
+from tests.records import make_record
+
+
+def sage(dataset, aggregator, accuracy, lr=0.01, splits=2, **changes):
+    """Records of a cell whose accuracies lie half a point about their mean."""
+    trials = cell(
+        dataset, "GraphSAGE", splits=splits, hyperparameters={"aggregator": aggregator, "lr": lr}
+    )
+    parts = [0.5 if t.split % 2 else -0.5 for t in trials]
+    return [make_record(t, (accuracy + p) / 100, **changes) for t, p in zip(trials, parts)]
+
+
+def test_of_every_value_the_best_by_validation_counts():
+    paper = published("sota", model="GraphSAGE", dataset="cora")
+    found = variants(
+        [
+            *sage("cora", "mean", 95, val_accuracy=0.8),
+            *sage("cora", "gcn", 50, lr=0.05, val_accuracy=0.3),
+            *sage("cora", "gcn", paper.mean, val_accuracy=0.6),
+            *sage("cora", "gcn", 99, lr=0.5, val_accuracy=0.9, splits=1),  # on fewer splits
+            *sage("texas", "mean", 90),
+            *[make_record(t, 0.1) for t in cell("cora", "GCN", splits=2)],  # another model
+        ],
+        "graphsage",
+        "aggregator",
+    )
+    assert list(found) == ["texas", "cora"] and set(found["cora"]) == {"gcn", "mean"}
+    assert found["cora"]["gcn"].mean == pytest.approx(paper.mean)
+    assert found["cora"]["gcn"].records[0].lr == 0.01
+    table = variants_table(found)
+    assert table.loc["cora"].tolist() == [paper.shown, "86.58 ± 0.71", "95.00 ± 0.71"]
+    assert table.loc["texas", "gcn"] == "–"
+    assert variants_sentence(found) == (
+        "With gcn 1 of 1 means agree with the paper's."
+        " With mean 0 of 2 means agree with the paper's."
+    )
+
+
+def test_what_every_model_has_is_a_variant_too():
+    records = [
+        make_record(t, p)
+        for p in (0.0, 0.5)
+        for t in cell("cora", "FAGCN", splits=2, hyperparameters={"dropout": p})
+    ]
+    found = variants(records, "FAGCN", "dropout")
+    assert {value: c.mean for value, c in found["cora"].items()} == {0.0: 0.0, 0.5: 50.0}
+
+
+def test_what_there_is_none_of_is_one_line():
+    with pytest.raises(UsageError, match="unknown hyperparameter 'agregator'"):
+        variants([], "GraphSAGE", "agregator")
+    with pytest.raises(UsageError, match="no variant was run"):
+        variants_table(variants([], "GraphSAGE", "aggregator"))
