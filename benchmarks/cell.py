@@ -57,6 +57,9 @@ def script(main: Callable[[], None]) -> None:
     except UsageError as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on from what is stored", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: str = "cpu"):

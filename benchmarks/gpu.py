@@ -58,8 +58,11 @@ class Run:
         import torch
 
         from acm.data import PAPER_DATASETS
+        from acm.errors import UsageError
 
         dry = args.dry_run
+        if not dry and not torch.cuda.is_available():
+            raise UsageError("there is no CUDA device here: --dry-run needs none")
         self.device = "cpu" if dry else "cuda"
         self.end = time.monotonic() + args.budget
         self.out, self.budget, self.dry = args.out, args.budget, dry

@@ -99,7 +99,8 @@ def batches(
     """The trials in batches that can be trained together.
 
     Those of one model on one graph go together, those without dropout by themselves (their
-    training pass serves for validation too), and no worker is left without.
+    training pass serves for validation too), and no worker is left without; of a Dask cluster,
+    none of as many as this machine has cores.
     """
     place = place or default_place(device)
     groups: dict[tuple, list[Trial]] = {}

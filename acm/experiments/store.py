@@ -127,7 +127,9 @@ class Store:
         """Alone with the file; `otherwise` says what follows if it cannot be written."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path.with_name(f".{self.path.name}.lock")):
+            lock = self.path.with_name(f".{self.path.name}.lock")
+            open(lock, "ab").close()  # a lock that cannot be had is waited for, for ever
+            with FileLock(lock):
                 yield
         except OSError as error:
             reason = error.strerror or error

@@ -15,7 +15,7 @@ from acm.errors import UsageError
 from acm.training.adam import Adam
 from acm.training.loss import cross_entropy
 from acm.training.protocol import RELEASED, Protocol
-from acm.training.setting import Setting, check, check_model
+from acm.training.setting import Setting, check, check_call, check_model
 from acm.training.stack import Stack, batch_size, own_generator, stackable
 
 
@@ -100,31 +100,63 @@ def fit(
             were in it, for a progress bar; an error that it raises ends the training.
 
     Raises:
-        UsageError: If a setting, a mask or `batch` is out of range, if the model cannot draw
-            weights or has none to train, or if a loss stops being a number.
+        UsageError: If a setting, a mask, `batch` or another argument is out of range or of the
+            wrong kind, if the model cannot draw weights or has none to train, or if a loss stops
+            being a number.
     """
-    trials = [trials] if isinstance(trials, Setting) else list(trials)
+    trials = _listed(trials)
     if not trials:
         return []
     check_model(model)
     for trial in trials:
         check(trial, y, model)
+    check_call(x, protocol)
     if batch is not None:
         check_whole("batch", batch, 1)
-    if stack is None:
-        stack = stackable(model, x, graph, trials[0])
-    if not stack:
-        batch = 1
-    elif batch is None:
-        batch = batch_size(model, x, graph, trials[0])
-    fits: list[Fit] = []
-    for start in range(0, len(trials), batch):
-        part = trials[start : start + batch]
-        fits += _run(model, x, graph, y, part, protocol, stack, keep_weights, on_epoch)
-    for fitted in fits:
-        if fitted.error and not keep_going:
-            raise UsageError(fitted.error)
-    return fits
+    found: dict[int, Fit] = {}
+    for numbers, together in _groups(model, x, graph, trials, stack):
+        size = batch if together else 1
+        if size is None:
+            size = batch_size(model, x, graph, trials[numbers[0]])
+        for start in range(0, len(numbers), size):
+            part = numbers[start : start + size]
+            own = [trials[k] for k in part]
+            fits = _run(model, x, graph, y, own, protocol, together, keep_weights, on_epoch)
+            found |= dict(zip(part, fits))
+    for number in range(len(trials)):
+        if found[number].error and not keep_going:
+            raise UsageError(found[number].error)
+    return [found[number] for number in range(len(trials))]
+
+
+def _listed(trials: Iterable[Setting] | Setting) -> list[Setting]:
+    if isinstance(trials, Setting):
+        return [trials]
+    listed = list(trials) if isinstance(trials, Iterable) else [trials]
+    for trial in listed:
+        if not isinstance(trial, Setting):
+            raise UsageError(f"a trial is a {type(trial).__name__}: settings are needed")
+    return listed
+
+
+def _groups(model, x, graph, trials, stack: bool | None) -> list[tuple[list[int], bool]]:
+    """The numbers of the trials that are treated alike, and whether these are stacked.
+
+    What a model does without dropout says nothing of what it does with some: a trial is not to be
+    stacked, or not, because another one is.
+    """
+    if not isinstance(stack, bool | None):
+        raise UsageError(f"stack is {stack!r}: True, False or None is needed")
+    if stack is not None:
+        return [(list(range(len(trials))), stack)]
+    alike: dict[bool | None, list[int]] = {}
+    for number, trial in enumerate(trials):
+        drops = None if trial.dropout is None else trial.dropout > 0  # None: as the model has it
+        alike.setdefault(drops, []).append(number)
+    groups: dict[bool, list[int]] = {}
+    for numbers in alike.values():
+        groups.setdefault(stackable(model, x, graph, trials[numbers[0]]), []).extend(numbers)
+    return [(sorted(numbers), together) for together, numbers in groups.items()]
 
 
 def _run(template, x, graph, y, trials, protocol, stack, keep_weights, on_epoch) -> list[Fit]:

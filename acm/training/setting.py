@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.nn import Dropout
+from acm.training.protocol import Protocol
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,18 @@ def check_model(model: nn.Module) -> None:
         raise UsageError(f"{name} has no parameter that requires a gradient: nothing to train")
 
 
+def check_call(x, protocol: Protocol) -> None:
+    """Whether features and protocol are such that a training can begin with them.
+
+    Raises:
+        UsageError: If they are of the wrong kind.
+    """
+    if isinstance(x, np.ndarray):
+        raise UsageError("x is a NumPy array: a tensor is needed, which torch.from_numpy makes")
+    if not isinstance(protocol, Protocol):
+        raise UsageError(f"protocol is {protocol!r}: an acm.training.Protocol is needed")
+
+
 def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
     """Whether a setting can be trained.
 
@@ -83,7 +97,8 @@ def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
         )
     for name in ("lr", "weight_decay", "dropout"):
         value = getattr(setting, name)
-        if isinstance(value, bool) or not isinstance(value, Real | None):
+        missing = value is None and name != "dropout"
+        if missing or isinstance(value, bool) or not isinstance(value, Real | None):
             raise UsageError(f"{name} is {value!r}: a number is needed")
     if not 0 < setting.lr < math.inf or not 0 <= setting.weight_decay < math.inf:
         raise UsageError(

@@ -194,11 +194,11 @@ LARGEST = 64
 
 
 def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
-    """How many trials to stack: as many as are fastest, and fit into half of the free memory.
+    """How many trials to stack: as many as fit the cache, and half of the free memory.
 
     On a CPU one more trial saves a share of the time that Python takes between the kernels, and
-    costs once the batch leaves the cache; on a GPU only memory counts. `benchmarks/README.md` has
-    the curve.
+    costs once the batch leaves the cache, on large graphs more than it saves; on a GPU only memory
+    counts. `benchmarks/README.md` has the curve.
     """
     with own_generator(next(model.parameters()).device):
         stack = Stack(model, [trial])

@@ -15,9 +15,11 @@ import rows
 import scale
 import searches
 import selection
+import torch
 
 from acm import experiments, paper
 from acm.data import PAPER_DATASETS
+from acm.errors import UsageError
 from acm.experiments import Record, Store, recipe
 from acm.experiments.options import own
 from acm.experiments.recipes import HYPERPARAMETERS
@@ -60,6 +62,21 @@ def test_what_a_script_cannot_do_is_one_line_and_exit_code_2(asked, said, tmp_pa
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_an_interrupted_script_is_one_line_and_exit_code_130(capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as stop:
+        cell.script(interrupted)
+    assert stop.value.code == 130 and capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_only_the_dry_run_runs(tmp_path):
+    with pytest.raises(UsageError, match="no CUDA device here: --dry-run needs none"):
+        gpu.Run(argparse.Namespace(dry_run=False, budget=60, out=tmp_path))
 
 
 def test_the_searches_are_of_rows_of_table_3_on_its_graphs():

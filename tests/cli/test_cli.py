@@ -1,6 +1,7 @@
 """The command line as a user meets it: in a process of its own."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -283,6 +284,27 @@ def test_run_says_where_the_recipe_is_from(tmp_path, monkeypatch, capsys):
     assert "lr, weight_decay, dropout, hidden, layers, lambda as given; alpha: " in said[1]
     assert main([*arguments, "--own", "layers"]) == 2
     assert "NAME=X is needed" in capsys.readouterr().err
+
+
+def test_a_search_over_a_models_own_ends_in_the_command_that_tests_it(tmp_path, capsys):
+    asked = ["--lr", "0.05", "--weight-decay", "0", "--dropout", "0", "--own", "alpha=0.1,0.9"]
+    where = ["--splits", "1", "--threads", "1", "--quiet", "--store", str(tmp_path / "s.csv")]
+    name = ["--dataset", "synthetic", "--model", "APPNP"]
+    assert main(["search", *name, *asked, *where]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 4 and sum("alpha 0.1" in line for line in said) == 1
+    command = shlex.split(said[-1].removeprefix("to test the choice: acm "))
+    assert command[-2] == "--own" and command[-1] in ("alpha=0.1", "alpha=0.9")
+    assert main([*command, *where[2:-1], str(tmp_path / "r.csv")]) == 0
+    for wrong, words in (
+        ("alpha", "NAME=X is needed"),
+        ("alpha=0.1,x", "alpha='x': a number is needed"),
+        ("beta=1", "unknown hyperparameter 'beta'"),
+        ("weight_decay=1", "--own weight_decay=1: that is --weight-decay 1"),
+    ):
+        assert main(["search", *name, *asked[:-1], wrong, *where]) == 2
+        error = capsys.readouterr().err
+        assert words in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import errno
 import multiprocessing
 import os
 import resource
+from pathlib import Path
 
 import pytest
 
@@ -329,6 +330,12 @@ def test_a_full_disk_during_an_upgrade_loses_nothing(store, trials, monkeypatch)
     with pytest.raises(UsageError, match="No space left"):
         store.append(make_record(trials[1]))
     assert store.path.read_bytes() == old
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
+def test_a_lock_that_cannot_be_had_is_not_waited_for(trials):
+    with pytest.raises(UsageError, match="cannot write /proc/x.csv"):
+        Store("/proc/x.csv").append(make_record(trials[0]))
 
 
 def test_a_hyperparameter_added_since_has_its_default(store):

@@ -299,6 +299,8 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(seed=1.5), "seed is 1.5"),
         (dict(seed=True), "seed is True"),
         (dict(lr="0.1"), "lr is '0.1': a number is needed"),
+        (dict(lr=None), "lr is None: a number is needed"),
+        (dict(weight_decay=None), "weight_decay is None: a number is needed"),
         (dict(weight_decay=True), "weight_decay is True: a number is needed"),
         (dict(dropout=[0.5]), r"dropout is \[0.5\]: a number is needed"),
         (dict(val=val.numpy()), "the val mask is a ndarray: a tensor is needed"),
@@ -306,6 +308,15 @@ def test_bad_input_is_said_in_one_line(task):
         with pytest.raises(UsageError, match=words) as error:
             fit(model, x, graph, y, [good, dataclasses.replace(good, **change)])
         assert "\n" not in str(error.value)
+    for wrong, words in (
+        (dict(trials=None), "a trial is a NoneType: settings are needed"),
+        (dict(trials=[good, None]), "a trial is a NoneType: settings are needed"),
+        (dict(x=x.numpy()), "x is a NumPy array: a tensor is needed"),
+        (dict(protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
+        (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            fit(**(dict(model=model, x=x, graph=graph, y=y, trials=[good]) | wrong))
     with pytest.raises(UsageError, match="negative label"):
         fit(model, x, graph, y - 1, [good])
     with pytest.raises(UsageError, match="has no acm.nn.Dropout"):

@@ -9,6 +9,7 @@ from torch.nn import functional
 from torch_geometric.nn import GATConv
 
 from acm.nn import ACMConv, Dropout, build
+from acm.nn.product import product
 from acm.training import Protocol, fit
 from acm.training.stack import Stack, batch_size, stackable
 
@@ -200,6 +201,29 @@ def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
         logits = fitted.model(x, graph)
         loss = functional.cross_entropy(logits[setting.val], y[setting.val]).item()
         assert loss == pytest.approx(fitted.val_loss, rel=1e-5)
+
+
+class DrawsIfItDrops(Weight):
+    """It draws from PyTorch's generator, but only where a trial has some dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = Dropout(0.5)
+
+    def forward(self, x, graph):
+        drops = self.training and bool(torch.as_tensor(self.dropout.p).max() > 0)
+        return product(functional.dropout(x, 0.5) if drops else x, self.weight)
+
+
+def test_whether_a_trial_is_stacked_does_not_depend_on_another(task, plain):
+    x, graph, y, *_ = task
+    without, some = (dataclasses.replace(t, dropout=p) for t, p in zip(plain, (0.0, 0.5)))
+    alone = [fit(DrawsIfItDrops(), x, graph, y, [t], protocol=PROTOCOL)[0] for t in (without, some)]
+    assert [f.stacked for f in alone] == [True, False]
+    for order in ([0, 1], [1, 0], [0, 1, 0, 1]):
+        asked = [(without, some)[k] for k in order]
+        for k, fitted in zip(order, fit(DrawsIfItDrops(), x, graph, y, asked, protocol=PROTOCOL)):
+            assert fitted.stacked == alone[k].stacked and equal(fitted, alone[k])
 
 
 def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain, trials):
