@@ -90,7 +90,7 @@ _other(
 )  # fmt: skip
 _other(
     "H2GCN", "H2GCN", "zhu2020beyond", (3, 8),
-    "Y = [r_0 ∥ … ∥ r_K] W, r_k = [Â_1 r_{k−1} ∥ Â_2 r_{k−1}], r_0 = ReLU(X W_e)",
+    "Y = [r_0 ∥ … ∥ r_K] W, r_k = BN([Â_1 r_{k−1} ∥ Â_2 r_{k−1}]), r_0 = ReLU(X W_e)",
     "The node, its neighbours and theirs are kept apart; only the last map joins them.",
 )  # fmt: skip
 _other(

@@ -29,7 +29,7 @@ EVERY = [
     for name in MODELS
 ]
 #: Models that normalise over the nodes: trained one at a time.
-ALONE = ("MixHop", "GCN+JK", "GAT+JK")
+ALONE = ("H2GCN", "MixHop", "GCN+JK", "GAT+JK")
 #: Own hyperparameters that keep the tests small.
 SMALL = {"layers": 2, "heads": 2, "K": 3}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 from scipy import sparse
-from torch import Tensor
+from torch import Tensor, nn
 
 from acm.filters import SparseMatrix, low_pass
-from acm.nn.baselines.base import Baseline, Linear, proper_edges
+from acm.nn.baselines.base import Affine, Baseline, BatchNorm, proper_edges
 from acm.nn.dropout import Dropout
 
 
@@ -15,12 +15,16 @@ class H2GCN(Baseline):
     r"""H2GCN of Zhu et al. (2020), `zhu2020beyond`.
 
     .. math::
-        r^{(0)} = \mathrm{ReLU}(X W_e), \quad
-        r^{(k)} = [\hat A_1 r^{(k-1)} \Vert \hat A_2 r^{(k-1)}], \quad
-        Y = [r^{(0)} \Vert \dots \Vert r^{(K)}]\, W_c
+        r^{(0)} = \mathrm{ReLU}(X W_e + b_e), \quad
+        r^{(k)} = \mathrm{BN}([\hat A_1 r^{(k-1)} \Vert \hat A_2 r^{(k-1)}]), \quad
+        Y = [r^{(0)} \Vert \dots \Vert r^{(K)}]\, W_c + b_c
 
     :math:`\hat A_1` and :math:`\hat A_2` are :math:`D^{-1/2} A D^{-1/2}` of the nodes at distance
-    1 and at distance exactly 2, without the node itself. Dropout acts before :math:`W_c`.
+    1 and at distance exactly 2, without the node itself. This is the network as Lim et al. (2021),
+    `lim2021new`, implement it, from whose search the paper's ranges are: dropout acts on what a
+    round starts from and on what the last one gives, and all rounds but the last are normalised.
+    Its own paper has one dropout, before :math:`W_c`, and no normalisation. With a single round the
+    two differ in dropout only.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -42,10 +46,11 @@ class H2GCN(Baseline):
         layers: int = 2,
     ):
         super().__init__(in_channels, out_channels, hidden, layers=layers)
-        self.layers = layers
-        self.embed = Linear(in_channels, hidden)
-        self.classify = Linear((2 ** (layers + 1) - 1) * hidden, out_channels)
-        self.dropout = Dropout(dropout)
+        widths = [2**k * hidden for k in range(layers + 1)]
+        self.embed = Affine(in_channels, hidden)
+        self.norms = nn.ModuleList(BatchNorm(width) for width in widths[1:-1])
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in widths)
+        self.classify = Affine(sum(widths), out_channels)
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
         r"""The normalised matrices of both neighbourhoods, :math:`(\hat A_1, \hat A_2)`."""
@@ -57,9 +62,12 @@ class H2GCN(Baseline):
 
     def logits(self, x: Tensor | SparseMatrix, graph: tuple[SparseMatrix, SparseMatrix]) -> Tensor:
         rounds = [torch.relu(self.embed(x))]
-        for _ in range(self.layers):
-            rounds.append(torch.cat([a @ rounds[-1] for a in graph], -1))
-        return self.classify(self.dropout(torch.cat(rounds, -1)))
+        for depth, dropout in enumerate(self.dropouts[:-1]):
+            start = dropout(rounds[-1])
+            found = torch.cat([a @ start for a in graph], -1)
+            last = depth == len(self.norms)
+            rounds.append(self.dropouts[-1](found) if last else self.norms[depth](found))
+        return self.classify(torch.cat(rounds, -1))
 
 
 def two_hops(edge_index: Tensor, num_nodes: int) -> Tensor:

@@ -105,10 +105,11 @@ def gprgnn(m, w, a, x):
 def h2gcn(m, w, a, x):
     one = a * (1 - np.eye(N))
     two = ((one @ one > 0) & (one == 0) & (np.eye(N) == 0)).astype(float)
-    rounds = [relu(x @ w["embed.weight"])]
-    for _ in range(2):
-        rounds.append(cat([sym(one) @ rounds[-1], sym(two) @ rounds[-1]]))
-    return cat(rounds) @ w["classify.weight"]
+    rounds = [relu(x @ w["embed.weight"] + w["embed.bias"])]
+    for k in range(3):
+        z = cat([sym(one) @ rounds[-1], sym(two) @ rounds[-1]])
+        rounds.append(z if k == 2 else batch_norm(m, w, k, z))
+    return cat(rounds) @ w["classify.weight"] + w["classify.bias"]
 
 
 def mixhop(m, w, a, x):
@@ -192,7 +193,7 @@ CASES = {
     "GAT": (gat, dict(layers=3, heads=2, out_heads=3)),
     "APPNP": (appnp, dict(K=4, alpha=0.2)),
     "GPRGNN": (gprgnn, dict(K=3)),
-    "H2GCN": (h2gcn, dict(layers=2)),
+    "H2GCN": (h2gcn, dict(layers=3)),
     "MixHop": (mixhop, dict(layers=3)),
     "GCNJK-max": (gcnjk, dict(layers=3, jk="max")),
     "GCNJK-cat": (gcnjk, dict(layers=3, jk="cat")),

@@ -22,7 +22,7 @@ N, F, C = 18, 6, 3
 VARIANTS = {"GraphSAGE-gcn": ("GraphSAGE", dict(aggregator="gcn"))}
 NAMES = sorted([*baselines.__all__, *VARIANTS])
 #: What normalises over the nodes, and is trained one trial at a time.
-NORMALISED = ("GATJK", "GCNJK", "MixHop")
+NORMALISED = ("GATJK", "GCNJK", "H2GCN", "MixHop")
 
 
 def random_graph(seed, nodes=N):
@@ -142,6 +142,7 @@ def test_what_normalises_is_trained_one_trial_at_a_time(name, sparse):
 AS_WIDE = {
     "GATJK": dict(hidden=N // 2, heads=2),
     "GCNJK": dict(hidden=N),
+    "H2GCN": dict(hidden=N // 2),
     "MixHop": dict(hidden=N // 3),
 }
 
@@ -222,7 +223,7 @@ PLACES = {
     "GAT": 2 + 2,
     "APPNP": 2 + 10,
     "GPRGNN": 3,
-    "H2GCN": 1,
+    "H2GCN": 3,
     "MixHop": 1,
     "GCNJK": 1,
     "GATJK": 1,
@@ -254,7 +255,7 @@ SIZES = {
     ),
     "APPNP": ({}, lambda F, C, H: F * H + H * C),
     "GPRGNN": ({}, lambda F, C, H: F * H + H * C + 11),
-    "H2GCN": (dict(layers=2), lambda F, C, H: F * H + 7 * H * C),
+    "H2GCN": (dict(layers=2), lambda F, C, H: F * H + H + 2 * 2 * H + 7 * H * C + C),
     "MixHop": (
         dict(layers=3),
         lambda F, C, H: 3 * (F * H + 3 * H * H + 3 * H * C + C * C) + 2 * 2 * 3 * H,
