@@ -44,10 +44,11 @@ class Selection:
     def sentence(self) -> str:
         """The finding in words."""
         return (
-            f"Of {self.configurations} configurations, each on {self.splits} splits of its own, the"
-            f" best by test ({in_words(self.hyperparameters)}) has {self.best:.2f} ±"
-            f" {self.std:.2f} %, the best by validation {self.by_validation:.2f} %, and half of"
-            f" them less than {self.typical:.2f} %."
+            f"Of {self.configurations} configurations on {self.splits} splits the best by test has"
+            f" a test mean of {self.best_test:.2f} %, the best by validation {self.best_val:.2f} %."
+            f" Chosen by test on one half of the splits, a configuration has {self.same:.2f} %"
+            f" there and {self.fresh:.2f} % on the other half: the choice by itself adds"
+            f" {self.optimism:.2f} points."
         )
 
 
