@@ -116,9 +116,9 @@ _other(
 )  # fmt: skip
 _other(
     "GraphSAGE", "GraphSAGE", "hamilton2017inductive", (3,),
-    "h_i' = ReLU(W_1 h_i + W_2 mean_{j∈N(i)} h_j); gcn: ReLU(W mean_{j∈N(i)∪{i}} h_j + b)",
+    "h_i' = ReLU(W_1 h_i + W_2 mean_{j∈N(i)} h_j)",
     "The node and the mean of its neighbours have weights of their own: it can tell them apart."
-    " With the convolutional aggregator (gcn) it cannot: that is a GCN.",
+    " The aggregator gcn, of the row's recipes, takes the mean of all: that is a GCN.",
 )  # fmt: skip
 _other(
     "Geom-GCN", "GeomGCN", "pei2020geom", (3, 8),
