@@ -90,6 +90,7 @@ def _interrupt(*_) -> None:
 
 def _insist(*_) -> None:
     """Ctrl-C again: end at once. What is in the store stays there, as after a kill."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would come between line and end
     os.write(2, b"acm: interrupted\n")
     os._exit(130)
 
