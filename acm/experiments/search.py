@@ -102,11 +102,12 @@ def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[Va
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise UsageError(f"the range of {name} is {values!r}: a list of values is needed")
         values = list(values)
-        if name not in HYPERPARAMETERS:
+        if name in HYPERPARAMETERS:
+            for value in values:
+                if isinstance(value, bool) or not isinstance(value, Real):
+                    raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
+        else:
             values = [check_options(model, {name: value})[name] for value in values]
-        for value in values if name in HYPERPARAMETERS else ():
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
         given[name] = list(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
         if not given[name]:
             raise UsageError(f"the range of {name} is empty: one value or more are needed")

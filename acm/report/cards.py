@@ -212,7 +212,7 @@ def overview(cells: Mapping[Place, Comparison]) -> str:
             )
         lines.append(
             f'| <a href="#{anchor(name)}">{escape(name)}</a> | {size(name)} | {" | ".join(results)}'
-            f" | {origins(name)} |"
+            f" | {origins(name).replace(', ', '/')} |"
         )
     return "\n".join(lines)
 

@@ -121,12 +121,13 @@ def fit(
         for start in range(0, len(numbers), size):
             part = numbers[start : start + size]
             own = [trials[k] for k in part]
-            fits = _run(model, x, graph, y, own, protocol, together, keep_weights, on_epoch)
-            found |= dict(zip(part, fits))
-    for number in range(len(trials)):
-        if found[number].error and not keep_going:
-            raise UsageError(found[number].error)
-    return [found[number] for number in range(len(trials))]
+            done = _run(model, x, graph, y, own, protocol, together, keep_weights, on_epoch)
+            found |= dict(zip(part, done))
+    fits = [found[number] for number in range(len(trials))]
+    for fitted in fits:
+        if fitted.error and not keep_going:
+            raise UsageError(fitted.error)
+    return fits
 
 
 def _listed(trials: Iterable[Setting] | Setting) -> list[Setting]:

@@ -65,8 +65,7 @@ def test_several_cards_and_an_overview(cells):
     assert len(lines) == len(SHOWN) == 31 and head.count("|") == lines[0].count("|")
     for name, line in zip(SHOWN, lines):
         assert f'<a href="#{anchor(name)}">{name}</a>' in line
-        # The last column wraps; it is the longest where there are recipes of three origins.
-        assert "cite" not in line and len(line.split("</a>")[1]) < 90
+        assert "cite" not in line and len(line.split("</a>")[1]) < 80
     (gcn,) = (line for line in lines if ">GCN<" in line)
     assert "| 90.0 (82.5) |" in gcn and gcn.count("| · (") == 2 and "not run" not in gcn
 

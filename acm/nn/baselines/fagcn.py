@@ -74,8 +74,7 @@ class FAGCN(Baseline):
         Y = h^L W_2 + b_2
 
     The neighbours do not include the node itself. Dropout acts on `X`, on :math:`h^0` and on the
-    gates. Biases and initial weights are those of the authors' release: without the biases
-    Wisconsin loses four points.
+    gates. Biases and initial weights are those of the authors' release.
 
     Args:
         in_channels: Features of a node, `F`.
