@@ -30,7 +30,7 @@ COLUMNS = ("nodes", "edges", "features", "trials")
 BEYOND = " beyond the cache"
 SERIES = {
     "nodes": ((10**4, 10**5, 64, 1), (10**4, 10**5, 10**6)),
-    "edges": ((2 * 10**4, 0, 64, 1), (10**6, 3 * 10**6, 5 * 10**6, 10**7)),
+    "edges": ((2 * 10**4, 0, 64, 1), tuple(k * 10**6 for k in (1, 2, 3, 5, 7, 10))),
     "edges" + BEYOND: ((10**5, 0, 64, 1), (2 * 10**6, 5 * 10**6, 10**7)),
     "features": ((10**4, 10**5, 64, 1), (64, 256, 1024, 4096)),
     "trials": ((10**4, 10**5, 64, 1), (1, 3, 10, 30)),
@@ -121,19 +121,21 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
     return over / sum((p[0] - mean[0]) ** 2 for p in points)
 
 
-def exponent_beyond(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """`b` of the least-squares fit `cost = a + c size^b`, to 0.01: of what the size adds.
+def exponent_beyond(sizes: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
+    """`b` of the fit `cost = a + c size^b`, of what the size adds, and its standard error.
 
     There is a cost that any edges bring, however many: what an epoch without any takes is less.
+    Times vary in proportion to themselves, so it is relative deviations that are least squares.
     """
     import numpy as np
+    from scipy.optimize import curve_fit
 
-    def misfit(b: float) -> float:
-        design = np.stack([np.ones(len(sizes)), (np.array(sizes) / max(sizes)) ** b], 1)
-        best = design @ np.linalg.lstsq(design, np.array(costs), rcond=None)[0]
-        return float(((best - costs) ** 2).sum())
+    def cost(size, a, c, b):
+        return a + c * size**b
 
-    return min(np.arange(0.3, 3, 0.01), key=misfit)
+    share, start = np.array(sizes) / max(sizes), (min(costs) / 2, max(costs), 1.0)
+    (*_, b), covariance = curve_fit(cost, share, costs, start, sigma=costs)
+    return float(b), float(covariance[2, 2] ** 0.5)
 
 
 def growth(name: str, seen: dict[int, dict]) -> str:
@@ -142,8 +144,9 @@ def growth(name: str, seen: dict[int, dict]) -> str:
     seconds = [seen[v]["seconds"] for v in values]
     text = f"{name}: time grows as their number ^ {exponent(values, seconds):.2f}"
     text += f", between the last two ^ {exponent(values[-2:], seconds[-2:]):.2f}"
-    if growing(name) == ["edges"] and len(values) > 2:
-        text += f", beyond what any of them cost ^ {exponent_beyond(values, seconds):.2f}"
+    if growing(name) == ["edges"] and len(values) > 3:
+        b, error = exponent_beyond(values, seconds)
+        text += f", beyond what any of them cost ^ {b:.2f} ± {error:.2f}"
     memory = [max(seen[v]["peak"] - seen[v]["before"], 1) for v in values]
     return text + f"; memory ^ {exponent(values, memory):.2f}"
 

@@ -3,8 +3,8 @@
     python benchmarks/searches.py                  run what results/searches.csv lacks
     python benchmarks/searches.py --models GAT     of these models only
 
-No test label is read. The store keeps every training; the choice of each cell is printed, and
-stands in `acm/experiments/recipes.csv`, where a test holds it against the store.
+No test label is read. The store keeps every training; the choice of each cell is printed, as a line
+for `acm/experiments/recipes.csv`, where a test holds it against the store.
 """
 
 from __future__ import annotations
@@ -58,6 +58,22 @@ def cells(models: list[str] | None = None, graphs: list[str] | None = None) -> I
                 yield model, graph, space, "grid" if graph in SMALL else "halving"
 
 
+def line(model: str, graph: str, splits: str, chosen: dict, tried: int) -> str:
+    """The choice of a search, as a line of `recipes.csv`.
+
+    Args:
+        model, graph, splits: The cell, and how its splits are drawn.
+        chosen: Hyperparameters by name.
+        tried: Of how many configurations it is the best.
+    """
+    from acm.experiments.recipes import HYPERPARAMETERS, complete
+
+    found = complete(model, graph, splits, chosen)
+    numbers = [f"{getattr(found, name):g}" for name in HYPERPARAMETERS]
+    reason = f"the best by validation of {tried} configurations (results/searches.csv)"
+    return ",".join([model, graph, splits, *numbers, found.options, reason, "done"])
+
+
 def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -66,7 +82,6 @@ def main() -> None:
         parser.add_argument(option, nargs="+", choices=known, metavar="NAME", help="these only")
     args = parser.parse_args()
     from acm.experiments import Place, recipe, search
-    from acm.experiments.options import in_words
     from acm.report.table3 import protocol
 
     for model, graph, space, strategy in cells(args.models, args.graphs):
@@ -74,15 +89,12 @@ def main() -> None:
             printed = recipe(model, graph)
             rest = ("lr", "weight_decay", "hidden")
             space = {name: [getattr(printed, name)] for name in rest} | space
+        splits = protocol(model, graph)
         found = search(
-            graph, model, protocol(model, graph), space=space, strategy=strategy, store=args.store,
+            graph, model, splits, space=space, strategy=strategy, store=args.store,
             progress=False, place=Place("processes"),
         )  # fmt: skip
-        print(
-            f"{model} on {graph}: {in_words(found.chosen)}; of {len(found.surface)} configurations,"
-            f" {found.trainings} trainings",
-            flush=True,
-        )
+        print(line(model, graph, splits, found.chosen, len(found.surface)), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import cell
 import gpu
+import numpy as np
 import pytest
 import rows
 import scale
@@ -21,7 +22,7 @@ from acm import experiments, paper
 from acm.data import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments import Record, Store, recipe
-from acm.experiments.options import own
+from acm.experiments.options import own, read_options
 from acm.experiments.recipes import HYPERPARAMETERS
 from acm.report.table3 import row_names
 
@@ -30,13 +31,18 @@ SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
 def test_an_exponent_is_found_whatever_the_factor():
     assert scale.exponent([1, 10, 100], [3, 3 * 10**1.5, 3 * 10**3]) == pytest.approx(1.5)
-    sizes = [1, 3, 5, 10]
+    sizes = np.array([1, 2, 3, 5, 7, 10])
     for b in (0.7, 1, 1.3):
         costs = [111 + 95 * size**b for size in sizes]
-        assert scale.exponent_beyond(sizes, costs) == pytest.approx(b, abs=0.006)
-    seen = {n: {"seconds": 1 + 2 * n, "before": 10, "peak": 10 + n**2} for n in (10, 100, 1000)}
+        assert scale.exponent_beyond(sizes, costs) == pytest.approx((b, 0), abs=1e-4)
+    rng = np.random.default_rng(0)
+    costs = (111 + 95 * sizes**1.2) * (1 + 0.01 * rng.standard_normal((200, len(sizes))))
+    fits = np.array([scale.exponent_beyond(sizes, one) for one in costs])
+    # A t with three degrees of freedom is below 3.18 in 95 of 100.
+    assert np.mean(abs(fits[:, 0] - 1.2) < 3.18 * fits[:, 1]) == pytest.approx(0.95, abs=0.04)
+    seen = {n: {"seconds": 1 + 2 * n, "before": 10, "peak": 10 + n**2} for n in (1, 10, 100, 1000)}
     text = scale.growth("edges", seen)
-    assert "beyond what any of them cost ^ 1.00" in text and text.endswith("memory ^ 2.00")
+    assert "beyond what any of them cost ^ 1.00 ± 0.00" in text and text.endswith("memory ^ 2.00")
     assert "beyond" not in scale.growth("nodes", seen)
 
 
@@ -88,6 +94,19 @@ def test_the_searches_are_of_rows_of_table_3_on_its_graphs():
         assert recipe(model, graph).origin in ("slip", "searched", "chosen")
         assert set(space) <= {*HYPERPARAMETERS, *own(model)}
     assert [row[:2] for row in searches.cells(["GAT"], ["texas", "cora"])] == [("GAT", "texas")]
+
+
+def test_a_search_prints_what_the_recipes_have():
+    text = Path(experiments.__file__).with_name("recipes.csv").read_text().splitlines()
+    done = [line for line in text if line.endswith(",done")]
+    assert done
+    for line in done:
+        model, graph, splits, *numbers, options, reason, _ = line.split(",")
+        chosen = dict(zip(("lr", "weight_decay", "dropout", "hidden"), map(float, numbers)))
+        chosen["hidden"] = int(chosen["hidden"])
+        tried = int(reason.split()[5])
+        chosen |= read_options(model, options)
+        assert searches.line(model, graph, splits, chosen, tried) == line
 
 
 def test_one_size_of_a_series_grows_alone():
