@@ -73,9 +73,6 @@ _ACMII_SNOWBALL = replace(
 
 ARCHITECTURES: dict[str, Architecture] = {
     "MLP-1": _MLP1,
-    # The row is from other papers, whose MLP (as in GPRGNN and APPNP) has dropout on its input;
-    # the release's own, of the synthetic graphs, has none.
-    "MLP-2": replace(_MLP1, layers=2, input_dropout=True, equation="ReLU(X W_0) W_1"),
     "SGC-1": _SGC1,
     "SGC-2": replace(_SGC1, hops=2, equation="Â² X W"),
     "GCN": replace(_SGC1, layers=2, equation="Â ReLU(Â X W_0) W_1"),
@@ -105,8 +102,8 @@ class Network(nn.Module):
         in_channels: Features of a node, `F`.
         out_channels: Classes, `C`.
         hidden: Width of a hidden layer.
-        dropout: Probability that a value is dropped, on hidden layers and, for MLP-2 and the ACM
-            forms, on the input.
+        dropout: Probability that a value is dropped, on hidden layers and, for the ACM forms, on
+            the input.
     """
 
     def __init__(

@@ -72,7 +72,8 @@ def _other(name: str, kind: str, source: str, tables: tuple[int, ...], equation:
     )
 
 
-_layers("MLP-2", _NONE, (3,))
+# The row is from other papers, whose perceptron has biases, and dropout on its input.
+_other("MLP-2", "MLP", "chien2021adaptive", (3,), "ReLU(X W_0 + b_0) W_1 + b_1", _NONE)
 _other(
     "GAT", "GAT", "velickovic2018graph", (3,),
     "h_i = ELU(∥_k Σ_j α^k_ij W^k h_j), α^k_ij = softmax_j LeakyReLU(a_k [W^k h_i ∥ W^k h_j])",

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from acm.nn.baselines import MLP
 from acm.nn.dropout import squares
 
 # A trial's stream of draws: the epoch, then the dropout layer, then the element.
@@ -36,6 +37,12 @@ class Draws:
 
 def logits(model, x, low, draws, epoch, sparse):
     """The network written out with matrices; `draws` is `None` where nothing is dropped."""
+    if isinstance(model, MLP):
+        if draws:
+            x = (draws.drop_stored if sparse else draws.drop)(x, epoch, 0)
+        x = torch.relu(x @ model.first.weight + model.first.bias)
+        x = draws.drop(x, epoch, 1) if draws else x
+        return x @ model.second.weight + model.second.bias
     architecture, layer = model.architecture, 0
     if architecture.input_dropout:
         if draws:
@@ -66,7 +73,7 @@ def train(model, x, low, y, trial, protocol, sparse=False):
     """Train one trial.
 
     Args:
-        model: A `Network`, whose weights are drawn anew and trained.
+        model: A `Network` or an `MLP`, whose weights are drawn anew and trained.
         x, low: Features and filter, dense.
         trial: A `Setting` with a dropout probability.
         sparse: Whether dropout acts on the values that are not zero only.

@@ -14,6 +14,7 @@ from acm.nn.baselines.graphsage import GraphSAGE
 from acm.nn.baselines.h2gcn import H2GCN
 from acm.nn.baselines.jk import GATJK, GCNJK
 from acm.nn.baselines.mixhop import MixHop
+from acm.nn.baselines.mlp import MLP
 
 __all__ = [
     "APPNP",
@@ -25,5 +26,6 @@ __all__ = [
     "GeomGCN",
     "GraphSAGE",
     "H2GCN",
+    "MLP",
     "MixHop",
 ]

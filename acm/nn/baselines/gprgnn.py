@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from acm.filters import SparseMatrix
-from acm.nn.baselines.appnp import MLP
 from acm.nn.baselines.base import Baseline
+from acm.nn.baselines.mlp import MLP
 from acm.nn.checks import fraction
 from acm.nn.dropout import Dropout
 
@@ -20,8 +20,8 @@ class GPRGNN(Baseline):
 
     :math:`\gamma` is learned, and may be negative: a polynomial filter that passes low or high
     frequencies. It starts as personalised PageRank, :math:`\gamma_k = \alpha (1 - \alpha)^k` and
-    :math:`\gamma_K = (1 - \alpha)^K`. Dropout acts on the input of both layers of the MLP and on
-    what is propagated.
+    :math:`\gamma_K = (1 - \alpha)^K`. Dropout acts on the input of both layers of the MLP, which
+    has biases, and with a probability of its own on what is propagated, as in the authors' release.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -30,6 +30,7 @@ class GPRGNN(Baseline):
         dropout: Probability that a value is dropped.
         K: Steps.
         alpha: Teleport probability of the PageRank that `γ` starts from.
+        dprate: Probability that a value is dropped of what is propagated.
 
     Raises:
         UsageError: If an argument is out of range.
@@ -43,11 +44,12 @@ class GPRGNN(Baseline):
         dropout: float = 0.5,
         K: int = 10,  # noqa: N803  (the paper's symbol)
         alpha: float = 0.1,
+        dprate: float = 0.5,
     ):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(fraction("dprate", dprate))
         self.gamma = nn.Parameter(torch.empty(K + 1))
         self._start()
 
@@ -65,7 +67,7 @@ class GPRGNN(Baseline):
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         gamma = self.gamma[..., None, None].unbind(-3)
-        z = self.dropout(self.mlp(x))
+        z = self.dropout(self.mlp.logits(x))
         out = gamma[0] * z
         for weight in gamma[1:]:
             z = graph @ z

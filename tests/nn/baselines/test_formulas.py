@@ -79,8 +79,13 @@ def attention(a, x, weight, vector):
     return np.stack(outs, 1)
 
 
-def mlp(x, w):
-    return relu(x @ w["mlp.first.weight"]) @ w["mlp.second.weight"]
+def perceptron(w, x, at=""):
+    hidden = relu(x @ w[at + "first.weight"] + w[at + "first.bias"])
+    return hidden @ w[at + "second.weight"] + w[at + "second.bias"]
+
+
+def mlp(m, w, a, x):
+    return perceptron(w, x)
 
 
 def gat(m, w, a, x):
@@ -91,7 +96,7 @@ def gat(m, w, a, x):
 
 
 def appnp(m, w, a, x):
-    z = h = mlp(x, w)
+    z = h = perceptron(w, x, "mlp.")
     for _ in range(4):
         z = 0.8 * sym(a + np.eye(N)) @ z + 0.2 * h
     return z
@@ -99,7 +104,8 @@ def appnp(m, w, a, x):
 
 def gprgnn(m, w, a, x):
     p = sym(a + np.eye(N))
-    return sum(g * np.linalg.matrix_power(p, k) @ mlp(x, w) for k, g in enumerate(w["gamma"]))
+    h = perceptron(w, x, "mlp.")
+    return sum(g * np.linalg.matrix_power(p, k) @ h for k, g in enumerate(w["gamma"]))
 
 
 def h2gcn(m, w, a, x):
@@ -190,9 +196,10 @@ def geomgcn(m, w, a, x):
 
 
 CASES = {
+    "MLP": (mlp, {}),
     "GAT": (gat, dict(layers=3, heads=2, out_heads=3)),
     "APPNP": (appnp, dict(K=4, alpha=0.2)),
-    "GPRGNN": (gprgnn, dict(K=3)),
+    "GPRGNN": (gprgnn, dict(K=3, dprate=0.0)),
     "H2GCN": (h2gcn, dict(layers=3)),
     "MixHop": (mixhop, dict(layers=3)),
     "GCNJK-max": (gcnjk, dict(layers=3, jk="max")),

@@ -45,7 +45,7 @@ def test_gat(graph, mean, loops):
 def test_appnp(graph):
     x, edges = graph
     model = baselines.APPNP(F, C, K=7, alpha=0.3).eval()
-    h = model.mlp(x)
+    h = model.mlp(x, edges)
     torch.testing.assert_close(model(x, edges), pyg.APPNP(K=7, alpha=0.3)(h, edges))
 
 
