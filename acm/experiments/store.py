@@ -160,14 +160,16 @@ class Store:
 
     def _write(self, text: str, records: list[Row]) -> None:
         whole = len(text.encode())
-        with open(self.path, "r+b" if self.path.exists() else "xb") as file:
+        # Without a buffer: what is left in one when the disk is full would be written on closing.
+        with open(self.path, "r+b" if self.path.exists() else "xb", buffering=0) as file:
             try:
                 file.seek(whole)
                 file.truncate()
                 start = b"" if text.endswith("\n") else b"\n"
                 start = start if whole else _line(self.columns)
-                file.write(start + b"".join(_line(_cells(record)) for record in records))
-                file.flush()
+                rest = start + b"".join(_line(_cells(record)) for record in records)
+                while rest:  # a nearly full disk takes a part
+                    rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
             except OSError:
                 os.ftruncate(file.fileno(), whole)

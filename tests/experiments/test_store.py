@@ -173,6 +173,41 @@ def test_a_full_disk_loses_nothing_that_was_done(store, trials):
     assert store.path.stat().st_size == size - 20
 
 
+def _extend_until_full(path, records, size):
+    import signal
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    cut = os.ftruncate
+
+    def freeing(descriptor, length):  # what is cut off a full disk is free again
+        cut(descriptor, length)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+    os.ftruncate = freeing
+    try:
+        Store(path).extend(records)
+    except UsageError:
+        os._exit(7)
+    os._exit(0)
+
+
+@pytest.mark.parametrize("room", [1, 5_000, 10_000, 12_000])
+def test_a_disk_that_fills_up_within_many_rows_leaves_what_was_there(store, room):
+    trials = cell("synthetic", "MLP-1", splits=100)
+    first = store.append(make_record(trials[0]))
+    before = store.path.read_bytes()
+    process = multiprocessing.get_context("fork").Process(
+        target=_extend_until_full,
+        args=(store.path, [make_record(t) for t in trials[1:]], len(before) + room),
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == 7
+    assert store.path.read_bytes() == before and store.records() == [first]
+
+
 def _append_all(path, records):
     for record in records:
         Store(path).append(record)
