@@ -110,9 +110,9 @@ def fit(
     check_model(model)
     for trial in trials:
         check(trial, y, model)
-    check_call(x, protocol)
     if batch is not None:
         check_whole("batch", batch, 1)
+    check_call(x, protocol, model)
     found: dict[int, Fit] = {}
     for numbers, together in _groups(model, x, graph, trials, stack):
         size = batch if together else 1

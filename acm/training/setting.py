@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
+from acm.filters import SparseMatrix
 from acm.nn import Dropout
 from acm.training.protocol import Protocol
 
@@ -52,14 +53,21 @@ def check_model(model: nn.Module) -> None:
         raise UsageError(f"{name} has no parameter that requires a gradient: nothing to train")
 
 
-def check_call(x, protocol: Protocol) -> None:
+def check_call(x, protocol: Protocol, model: nn.Module) -> None:
     """Whether features and protocol are such that a training can begin with them.
 
     Raises:
-        UsageError: If they are of the wrong kind.
+        UsageError: If they are of the wrong kind, or the features of another precision than the
+            model's weights.
     """
     if isinstance(x, np.ndarray):
         raise UsageError("x is a NumPy array: a tensor is needed, which torch.from_numpy makes")
+    if not isinstance(x, Tensor | SparseMatrix):
+        return  # what a model of one's own makes of it is its own affair
+    values = x.value if isinstance(x, SparseMatrix) else x
+    kind, own = values.dtype, next(model.parameters()).dtype
+    if kind.is_floating_point and own.is_floating_point and kind != own:
+        raise UsageError(f"x is of {kind}, the weights of {own}: both need to be of one type")
     if not isinstance(protocol, Protocol):
         raise UsageError(f"protocol is {protocol!r}: an acm.training.Protocol is needed")
 

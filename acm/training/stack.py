@@ -19,6 +19,15 @@ from acm.training.setting import Setting
 
 # Where a draw stands in a trial's stream: the epoch, then the dropout layer, then the element.
 _EPOCH, _LAYER = 2**44, 2**36
+#: From layer 256 on an epoch has no more room; there is some beyond 16,384 epochs.
+_BEYOND = 2**58
+
+
+def beginning(epoch: int, layer: int) -> int:
+    """Where the draws of a dropout layer begin in an epoch, as a signed number of 64 bits."""
+    further, layer = divmod(layer, _EPOCH // _LAYER)
+    found = epoch * _EPOCH + layer * _LAYER + further * _BEYOND
+    return (found + 2**63) % 2**64 - 2**63
 
 
 # PyTorch's generator belongs to the whole process: only one thread at a time may draw from it.
@@ -89,7 +98,7 @@ class Stack:
             self._switch(training)
         for number, layer in enumerate(self.layers if training else ()):
             # A new tensor: a gradient may still need the draws that the last one stands for.
-            layer.counter = torch.full_like(layer.key, epoch * _EPOCH + number * _LAYER)
+            layer.counter = torch.full_like(layer.key, beginning(epoch, number))
         logits = self.module(x, graph)
         return logits if self.stacked else logits[None]
 

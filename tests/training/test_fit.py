@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from acm.errors import UsageError
+from acm.filters import operand
 from acm.nn import build, product
 from acm.training import DEEZER, RELEASED, Protocol, Setting, fit, protocol_for
 
@@ -312,6 +313,8 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(trials=None), "a trial is a NoneType: settings are needed"),
         (dict(trials=[good, None]), "a trial is a NoneType: settings are needed"),
         (dict(x=x.numpy()), "x is a NumPy array: a tensor is needed"),
+        (dict(x=x.double()), "x is of torch.float64, the weights of torch.float32"),
+        (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
         (dict(protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
         (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
     ):

@@ -11,7 +11,7 @@ from torch_geometric.nn import GATConv
 from acm.nn import ACMConv, Dropout, build
 from acm.nn.product import product
 from acm.training import Protocol, fit
-from acm.training.stack import Stack, batch_size, stackable
+from acm.training.stack import Stack, batch_size, beginning, stackable
 
 PROTOCOL = Protocol(max_epochs=25, window=10)
 
@@ -337,3 +337,15 @@ def test_a_larger_graph_or_model_has_smaller_batches(task, trials):
     x, graph, *_ = task
     sizes = [batch_size(build("MLP-2", 8, 2, h), x, graph, trials[0]) for h in (16, 2000, 200_000)]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[1] > sizes[2] == 1
+
+
+def test_every_dropout_layer_has_draws_of_its_own():
+    # An epoch has room for 256 layers with 2³⁶ values each, and a model may have 10,000.
+    there = {(e, k): beginning(e, k) for e in (0, 1, 2, 4999) for k in (*range(300), 9_999)}
+    there |= {(e, k): beginning(e, k) for e in range(0, 2**14, 97) for k in (0, 255, 256, 9_999)}
+    found = sorted(there.values())
+    assert len(set(found)) == len(there)
+    assert min(b - a for a, b in zip(found, found[1:])) >= 2**36
+    assert -(2**63) <= found[0] and found[-1] < 2**63
+    # The committed records were drawn so.
+    assert beginning(3, 5) == 3 * 2**44 + 5 * 2**36
