@@ -21,13 +21,15 @@ class Dropout(nn.Module):
 
     Args:
         p: The probability, from 0 to below 1.
+        own: Whether it is this layer's own, which no trial's dropout replaces.
 
     Raises:
         UsageError: If `p` is out of range.
     """
 
-    def __init__(self, p: float = 0.5):
+    def __init__(self, p: float = 0.5, own: bool = False):
         super().__init__()
+        self.own = own
         if not 0 <= p < 1:
             raise UsageError(f"dropout is {p}: a number from 0 to below 1 is needed")
         # Buffers, because a batch of trials has one of each for every trial.

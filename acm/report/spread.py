@@ -17,7 +17,7 @@ from acm.report.table3 import row_names
 #: More nodes than any split has, and fewer than half of what two accuracies' digits tell apart.
 _MOST_NODES = 100_000
 
-#: A ± that chance undercuts less often than this is no standard deviation over splits.
+#: A ± that chance undercuts less often than this is hardly a standard deviation over splits.
 RARE = 1e-3
 
 
@@ -116,6 +116,6 @@ def spread_sentence(found: Sequence[Spread]) -> str:
         f" {'is' if missed < 2 else 'are'} of a cell that is not taken for an interval here. Of"
         f" the {len(others)} that are not, the least likely is that of {where},"
         f" {first.published.std:g} where chance has {first.chance:.2f} (probability"
-        f" {first.probability:.4f}); among so many, one as unlikely turns up with probability"
-        f" {by_luck:.2f}."
+        f" {first.probability:.4f}); among so many, one as unlikely turns up with a probability of"
+        f" up to {by_luck:.2f}."
     )

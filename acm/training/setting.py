@@ -62,14 +62,15 @@ def check_call(x, protocol: Protocol, model: nn.Module) -> None:
     """
     if isinstance(x, np.ndarray):
         raise UsageError("x is a NumPy array: a tensor is needed, which torch.from_numpy makes")
-    if not isinstance(x, Tensor | SparseMatrix):
+    if not isinstance(protocol, Protocol):
+        raise UsageError(f"protocol is {protocol!r}: an acm.training.Protocol is needed")
+    known = type(model).__module__.startswith("acm.")
+    if not known or not isinstance(x, Tensor | SparseMatrix):
         return  # what a model of one's own makes of it is its own affair
     values = x.value if isinstance(x, SparseMatrix) else x
     kind, own = values.dtype, next(model.parameters()).dtype
     if kind.is_floating_point and own.is_floating_point and kind != own:
         raise UsageError(f"x is of {kind}, the weights of {own}: both need to be of one type")
-    if not isinstance(protocol, Protocol):
-        raise UsageError(f"protocol is {protocol!r}: an acm.training.Protocol is needed")
 
 
 def check(setting: Setting, y: Tensor, model: nn.Module) -> None:

@@ -79,7 +79,7 @@ class Stack:
         self.key = torch.tensor(keys, dtype=torch.int64, device=device)
         self.p = [
             torch.tensor(
-                [float(layer.p) if t.dropout is None else t.dropout for t in trials],
+                [float(layer.p) if layer.own or t.dropout is None else t.dropout for t in trials],
                 dtype=torch.float64,
                 device=device,
             )

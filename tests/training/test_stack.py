@@ -10,7 +10,7 @@ from torch_geometric.nn import GATConv
 
 from acm.nn import ACMConv, Dropout, build
 from acm.nn.product import product
-from acm.training import Protocol, fit
+from acm.training import Protocol, Setting, fit
 from acm.training.stack import Stack, batch_size, beginning, stackable
 
 PROTOCOL = Protocol(max_epochs=25, window=10)
@@ -349,3 +349,16 @@ def test_every_dropout_layer_has_draws_of_its_own():
     assert -(2**63) <= found[0] and found[-1] < 2**63
     # The committed records were drawn so.
     assert beginning(3, 5) == 3 * 2**44 + 5 * 2**36
+
+
+@pytest.mark.parametrize("stacked", [True, False])
+def test_a_probability_of_its_own_is_not_replaced_by_the_trials(task, stacked):
+    x, graph, y, train, val = task
+    trial = Setting(train, val, lr=0.05, weight_decay=0.0, seed=1, dropout=0.5)
+    losses = set()
+    for dprate in (0.0, 0.5, 0.9):
+        model = build("GPRGNN", x.shape[1], 2, hidden=8, dprate=dprate)
+        assert [float(p) for p in Stack(model, [trial], stacked).p] == [0.5, 0.5, dprate]
+        (found,) = fit(model, x, graph, y, [trial], protocol=PROTOCOL, stack=stacked)
+        losses.add(found.val_loss)
+    assert len(losses) == 3

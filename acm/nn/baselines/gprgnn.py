@@ -22,6 +22,7 @@ class GPRGNN(Baseline):
     frequencies. It starts as personalised PageRank, :math:`\gamma_k = \alpha (1 - \alpha)^k` and
     :math:`\gamma_K = (1 - \alpha)^K`. Dropout acts on the input of both layers of the MLP, which
     has biases, and with a probability of its own on what is propagated, as in the authors' release.
+    Weight decay acts on :math:`\gamma`, too, which the release spares.
 
     Args:
         in_channels: Features of a node, `F`.
@@ -49,7 +50,7 @@ class GPRGNN(Baseline):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
-        self.dropout = Dropout(fraction("dprate", dprate))
+        self.dropout = Dropout(fraction("dprate", dprate), own=True)
         self.gamma = nn.Parameter(torch.empty(K + 1))
         self._start()
 
