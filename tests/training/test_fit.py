@@ -315,6 +315,7 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(x=x.numpy()), "x is a NumPy array: a tensor is needed"),
         (dict(x=x.double()), "x is of torch.float64, the weights of torch.float32"),
         (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
+        (dict(protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
         (dict(x=None, protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
         (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
     ):
