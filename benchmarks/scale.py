@@ -16,6 +16,7 @@ import json
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Sequence
 
 from cell import count, held, own_process, script
@@ -126,15 +127,20 @@ def exponent_beyond(sizes: Sequence[float], costs: Sequence[float]) -> tuple[flo
 
     There is a cost that any edges bring, however many: what an epoch without any takes is less.
     Times vary in proportion to themselves, so it is relative deviations that are least squares.
+    Where the sizes cost alike, there is no `b` to be found: not a number, with an infinite error.
     """
     import numpy as np
-    from scipy.optimize import curve_fit
+    from scipy.optimize import OptimizeWarning, curve_fit
 
     def cost(size, a, c, b):
         return a + c * size**b
 
     share, start = np.array(sizes) / max(sizes), (min(costs) / 2, max(costs), 1.0)
-    (*_, b), covariance = curve_fit(cost, share, costs, start, sigma=costs)
+    try:
+        with warnings.catch_warnings(action="error", category=OptimizeWarning):
+            (*_, b), covariance = curve_fit(cost, share, costs, start, sigma=costs)
+    except (RuntimeError, OptimizeWarning):  # it went on for too long, or any exponent would do
+        return math.nan, math.inf
     return float(b), float(covariance[2, 2] ** 0.5)
 
 
@@ -146,7 +152,8 @@ def growth(name: str, seen: dict[int, dict]) -> str:
     text += f", between the last two ^ {exponent(values[-2:], seconds[-2:]):.2f}"
     if growing(name) == ["edges"] and len(values) > 3:
         b, error = exponent_beyond(values, seconds)
-        text += f", beyond what any of them cost ^ {b:.2f} ± {error:.2f}"
+        told = f" ^ {b:.2f} ± {error:.2f}" if math.isfinite(b) else ", no growth to be fitted"
+        text += f", beyond what any of them cost{told}"
     memory = [max(seen[v]["peak"] - seen[v]["before"], 1) for v in values]
     return text + f"; memory ^ {exponent(values, memory):.2f}"
 

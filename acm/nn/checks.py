@@ -23,6 +23,13 @@ def fraction(name: str, value: float) -> float:
     return float(value)
 
 
+def probability(name: str, value: float) -> float:
+    """The value, if it is a number from 0 to below 1."""
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0 <= value < 1):
+        raise UsageError(f"{name} is {value}: a number from 0 to below 1 is needed")
+    return float(value)
+
+
 def uniform(parameter: nn.Parameter, fan: int) -> None:
     """Draw uniformly from ±1/√fan, as the authors' release does (FIDELITY 17)."""
     bound = fan**-0.5

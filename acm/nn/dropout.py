@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acm import kernels
-from acm.errors import UsageError
 from acm.filters import SparseMatrix, operand
+from acm.nn.checks import probability
 
 
 class Dropout(nn.Module):
@@ -30,8 +30,7 @@ class Dropout(nn.Module):
     def __init__(self, p: float = 0.5, own: bool = False):
         super().__init__()
         self.own = own
-        if not 0 <= p < 1:
-            raise UsageError(f"dropout is {p}: a number from 0 to below 1 is needed")
+        p = probability("dropout", p)
         # Buffers, because a batch of trials has one of each for every trial.
         self.register_buffer("p", torch.tensor(p, dtype=torch.float64), persistent=False)
         self.register_buffer("key", None, persistent=False)

@@ -26,20 +26,31 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     Raises:
         UsageError: If the shapes do not meet, or the types.
     """
+    _check_types(x, weight)
     if isinstance(x, SparseMatrix) or weight.dim() < 3:
         return x @ weight
     if weight.dim() > 3 and x.shape[:-2] == weight.shape[:-2]:
         flat = product(x.flatten(0, -3), weight.flatten(0, -3))
         return flat.unflatten(0, weight.shape[:-2])
     trials = x.shape[:-2] in (torch.Size(), weight.shape[:1]) and x.dim() > 1 and weight.dim() == 3
-    if not trials or x.shape[-1] != weight.shape[-2] or x.dtype != weight.dtype:
+    if not trials or x.shape[-1] != weight.shape[-2]:
         raise UsageError(
-            f"features of shape {list(x.shape)} and type {x.dtype} do not meet weights of shape"
-            f" {list(weight.shape)} and type {weight.dtype}: [N, {weight.shape[-2]}] is needed"
+            f"features of shape {list(x.shape)} do not meet weights of shape"
+            f" {list(weight.shape)}: [N, {weight.shape[-2]}] is needed"
         )
     if not x.is_cpu:
         return x @ weight
     return (_Stacked.apply if torch.is_grad_enabled() else _stacked)(x, weight)
+
+
+def _check_types(x: Tensor | SparseMatrix, weight: Tensor) -> None:
+    kind = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
+    # PyTorch's own product of two matrices takes any types where it casts them by itself.
+    casts = weight.dim() < 3 and torch.is_autocast_enabled(weight.device.type)
+    if kind != weight.dtype and not casts:
+        raise UsageError(
+            f"x is of {kind}, the weights of {weight.dtype}: both need to be of one type"
+        )
 
 
 def _stacked(x: Tensor, weight: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix
 from acm.nn import Dropout
 from acm.training.protocol import Protocol
 
@@ -27,7 +26,8 @@ class Setting:
         weight_decay: Its weight decay.
         seed: Decides initial weights and dropout; the same seed on the same machine gives the
             same result, on a CPU to the bit.
-        dropout: Probability for every `acm.nn.Dropout` of the model; `None` for the model's own.
+        dropout: Probability for every `acm.nn.Dropout` of the model but those with `own=True`;
+            `None` for the model's own.
     """
 
     train: Tensor
@@ -53,24 +53,16 @@ def check_model(model: nn.Module) -> None:
         raise UsageError(f"{name} has no parameter that requires a gradient: nothing to train")
 
 
-def check_call(x, protocol: Protocol, model: nn.Module) -> None:
+def check_call(x, protocol: Protocol) -> None:
     """Whether features and protocol are such that a training can begin with them.
 
     Raises:
-        UsageError: If they are of the wrong kind, or the features of another precision than the
-            model's weights.
+        UsageError: If they are of the wrong kind.
     """
     if isinstance(x, np.ndarray):
         raise UsageError("x is a NumPy array: a tensor is needed, which torch.from_numpy makes")
     if not isinstance(protocol, Protocol):
         raise UsageError(f"protocol is {protocol!r}: an acm.training.Protocol is needed")
-    known = type(model).__module__.startswith("acm.")
-    if not known or not isinstance(x, Tensor | SparseMatrix):
-        return  # what a model of one's own makes of it is its own affair
-    values = x.value if isinstance(x, SparseMatrix) else x
-    kind, own = values.dtype, next(model.parameters()).dtype
-    if kind.is_floating_point and own.is_floating_point and kind != own:
-        raise UsageError(f"x is of {kind}, the weights of {own}: both need to be of one type")
 
 
 def check(setting: Setting, y: Tensor, model: nn.Module) -> None:

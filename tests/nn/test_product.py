@@ -64,5 +64,20 @@ def test_shapes_that_do_not_meet_are_refused(x, w):
     with pytest.raises(UsageError, match="do not meet") as error:
         product(torch.randn(*x), torch.randn(*w))
     assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="float64"):
-        product(torch.randn(5, 4).double(), torch.randn(2, 4, 2))
+
+
+def test_types_that_differ_are_refused_for_one_trial_and_for_many_dense_and_sparse():
+    x, words = torch.randn(5, 4).double(), "x is of torch.float64, the weights of torch.float32"
+    sparse = SparseMatrix.from_coo(torch.tensor([0]), torch.tensor([0]), torch.ones(1), (5, 4))
+    for weight in (torch.randn(4, 2), torch.randn(2, 4, 2)):
+        for features in (x, sparse.to(x)):
+            with pytest.raises(UsageError, match=words) as error:
+                product(features, weight)
+            assert "\n" not in str(error.value)
+
+
+def test_where_pytorch_casts_by_itself_types_may_differ():
+    x, w = torch.randn(5, 4), torch.randn(4, 2)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = product(product(x, w), torch.randn(2, 3))
+    assert out.dtype == torch.bfloat16 and out.shape == (5, 3)

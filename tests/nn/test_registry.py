@@ -152,6 +152,17 @@ def test_a_trial_gives_the_same_bits_in_any_batch(name, task):
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_every_model_says_in_a_line_that_the_precision_differs(name, task):
+    x, edge_index, y, _ = task
+    model = make(name, 12, 2, len(y))
+    graph = model.operator(edge_index, len(y))
+    for features in (x.double(), SparseMatrix.from_torch(x.double())):
+        with pytest.raises(UsageError, match="torch.float64") as error:
+            model(features, graph)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_every_model_takes_sparse_features_and_has_a_gradient_everywhere(name, task):
     x, edge_index, y, _ = task
     torch.manual_seed(0)

@@ -48,7 +48,7 @@ class APPNP(Baseline):
         self.steps = K
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        z = h = self.mlp.logits(x)
+        z = h = self.mlp.logits(x, graph)
         for _ in range(self.steps):
             z = (1 - self.alpha) * (graph @ z) + self.alpha * h
         return z

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from acm.filters import SparseMatrix
 from acm.nn.baselines.base import Baseline
 from acm.nn.baselines.mlp import MLP
-from acm.nn.checks import fraction
+from acm.nn.checks import fraction, probability
 from acm.nn.dropout import Dropout
 
 
@@ -50,7 +50,7 @@ class GPRGNN(Baseline):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
-        self.dropout = Dropout(fraction("dprate", dprate), own=True)
+        self.dropout = Dropout(probability("dprate", dprate), own=True)
         self.gamma = nn.Parameter(torch.empty(K + 1))
         self._start()
 
@@ -68,7 +68,7 @@ class GPRGNN(Baseline):
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         gamma = self.gamma[..., None, None].unbind(-3)
-        z = self.dropout(self.mlp.logits(x))
+        z = self.dropout(self.mlp.logits(x, graph))
         out = gamma[0] * z
         for weight in gamma[1:]:
             z = graph @ z

@@ -33,5 +33,5 @@ class MLP(Baseline):
         self.first, self.second = Affine(in_channels, hidden), Affine(hidden, out_channels)
         self.input_dropout, self.dropout = Dropout(dropout), Dropout(dropout)
 
-    def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix | None = None) -> Tensor:
+    def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         return self.second(self.dropout(torch.relu(self.first(self.input_dropout(x)))))

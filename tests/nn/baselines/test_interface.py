@@ -314,6 +314,7 @@ def test_bad_sizes_are_refused_in_one_line(name):
         ("GPRGNN", dict(alpha=-0.1), "alpha is -0.1"),
         ("GPRGNN", dict(K=True), "K=True"),
         ("GPRGNN", dict(dprate=1.5), "dprate is 1.5"),
+        ("GPRGNN", dict(dprate=1.0), "dprate is 1.0: a number from 0 to below 1"),
         ("H2GCN", dict(layers=0), "layers=0"),
         ("MixHop", dict(layers="2"), "layers=.2."),
         ("GCNJK", dict(jk="lstm"), "jk is 'lstm': 'max' or 'cat' is needed"),
