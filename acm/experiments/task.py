@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from acm.data import fixed_split, load, random_split, row_normalize
+from acm.data import load, row_normalize
 from acm.data.splits import Split
 from acm.errors import UsageError
 from acm.experiments.options import arguments
-from acm.experiments.trial import SHARES, Trial, uses_random_splits
+from acm.experiments.trial import Trial, split_of
 from acm.filters import SparseMatrix, moved, operand
 from acm.nn import build
 from acm.nn.propagation import operator_of, random_walk
@@ -66,11 +66,7 @@ class Task:
 
     def split(self, trial: Trial) -> Split:
         """The masks of a trial's split."""
-        if uses_random_splits(trial.dataset, trial.protocol):
-            shares = SHARES[trial.protocol]
-            masks = random_split(self.y.cpu(), trial.split, *shares)
-        else:
-            masks = fixed_split(trial.dataset, trial.split)
+        masks = split_of(trial.dataset, trial.protocol, trial.split, self.y)
         return Split(*(mask.to(self.y.device) for mask in masks))
 
 

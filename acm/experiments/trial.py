@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from torch import Tensor
 
 from acm.data.names import check_whole
 from acm.data.names import dataset as known_dataset
-from acm.data.splits import num_fixed_splits
+from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError, unknown
 from acm.experiments.options import arguments
 from acm.experiments.recipes import HYPERPARAMETERS, PROTOCOLS, SYNTHETIC, complete
@@ -22,6 +23,7 @@ __all__ = [
     "SYNTHETIC",
     "Trial",
     "cell",
+    "split_of",
     "uses_random_splits",
 ]
 
@@ -74,6 +76,18 @@ class Trial:
 def uses_random_splits(dataset: str, protocol: str) -> bool:
     """Whether splits are drawn; Deezer-Europe has published ones, random and fixed alike."""
     return protocol == "sparse" or protocol == "random" and dataset != "deezer-europe"
+
+
+def split_of(dataset: str, protocol: str, number: int, y: Tensor) -> Split:
+    """The masks of a split, drawn or published.
+
+    Args:
+        dataset, protocol, number: As a trial has them.
+        y: The graph's classes, `[N]`.
+    """
+    if uses_random_splits(dataset, protocol):
+        return random_split(y.cpu(), number, *SHARES[protocol])
+    return fixed_split(dataset, number)
 
 
 def cell(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 from scipy.stats import chi2
+from torch import Tensor
 
 from acm import paper
-from acm.experiments import Record
+from acm.data import load
+from acm.data.names import PAPER_DATASETS
+from acm.data.splits import Split
+from acm.experiments.trial import split_of
 from acm.report.table3 import row_names
-
-#: More nodes than any split has, and fewer than half of what two accuracies' digits tell apart.
-_MOST_NODES = 100_000
 
 #: A ± that chance undercuts less often than this is hardly a standard deviation over splits.
 RARE = 1e-3
@@ -27,15 +28,10 @@ class Spread:
 
     Attributes:
         published: The cell.
-        nodes: Test nodes of a split.
-        chance: The standard deviation of a split's accuracy, in points, if the model got the very
-            same share of all nodes right whatever it was trained on, so that all that varies is
-            which nodes are tested (drawn without replacement). What differs between trainings
-            comes on top.
+        chance: What `split_chance` gives for its mean, in points.
     """
 
     published: paper.Published
-    nodes: int
     chance: float
 
     @property
@@ -49,36 +45,42 @@ class Spread:
         return float(chi2.cdf(splits * (self.published.std / self.chance) ** 2, splits - 1))
 
 
-def nodes_tested(records: Iterable[Record]) -> dict[tuple[str, str], int]:
-    """How many nodes a split tests, by graph and protocol: what all accuracies are shares of.
+def split_chance(y: Tensor, split: Split, share: float) -> float:
+    """The standard deviation of a split's test accuracy if only the choice of nodes varies.
+
+    The model gets the very same nodes right whatever it was trained on, each with the probability
+    `share` (it is the root of the variance that is expected then). How likely a node is to be
+    tested depends on its class, of which a split trains a fixed number. What differs between
+    trainings comes on top.
 
     Args:
-        records: At best many of each graph: of one alone, half of 10 nodes right is half of 2.
+        y: Classes, `[N]`.
+        split: Any one: the numbers of nodes are those of all others.
+        share: From 0 to 1.
+
+    Returns:
+        A share, too.
     """
-    found: dict[tuple[str, str], int] = {}
-    for r in records:
-        place = r.dataset, r.protocol
-        share = Fraction(r.test_accuracy).limit_denominator(_MOST_NODES)
-        found[place] = math.lcm(found.get(place, 1), share.denominator)
-    return found
+    whole = np.bincount(y)
+    left = np.bincount(y[~split.train], minlength=len(whole))
+    tested = int(split.test.sum())
+    odds = tested / left.sum() * left / np.maximum(whole, 1)  # of a node of each class
+    return math.sqrt(share * (1 - share) * (whole * odds * (1 - odds)).sum()) / tested
 
 
-def spreads(records: Iterable[Record]) -> list[Spread]:
-    """Every ± of Table 3 on graphs that there are records of, the least likely first.
+def spreads(datasets: Iterable[str] = PAPER_DATASETS) -> list[Spread]:
+    """Every ± of Table 3 on these graphs, the least likely first.
 
-    Args:
-        records: Of any experiments; all that is taken from them is how many nodes are tested.
+    Raises:
+        UsageError: If the data cannot be had.
     """
-    nodes, found = nodes_tested(records), []
-    whole = {c.dataset: c.mean for c in paper.table("statistics") if c.name == "nodes"}
-    rows = row_names()
+    found, rows = [], row_names()
+    labels = {name: load(name).y for name in datasets}
     for cell in paper.table("sota"):
-        there = (cell.dataset, cell.protocol) in nodes
-        if cell.name not in rows or not there or not cell.std:
-            continue
-        share, n = cell.mean / 100, nodes[cell.dataset, cell.protocol]
-        rest = 1 - n / whole[cell.dataset]
-        found.append(Spread(cell, n, 100 * math.sqrt(share * (1 - share) / n * rest)))
+        if cell.name in rows and cell.dataset in labels and cell.std:
+            y = labels[cell.dataset]
+            split = split_of(cell.dataset, cell.protocol, 0, y)
+            found.append(Spread(cell, 100 * split_chance(y, split, cell.mean / 100)))
     return sorted(found, key=lambda s: s.probability)
 
 
@@ -105,7 +107,7 @@ def spread_sentence(found: Sequence[Spread]) -> str:
     small = [s for s in found if s.probability < RARE]
     others = [s for s in found if not s.published.interval]
     if not small or not others:
-        return "There are too few records to tell."
+        return "There are too few cells to tell."
     missed = sum(not s.published.interval for s in small)
     first = others[0]
     where = f"{first.published.name} on {first.published.dataset}"

@@ -4,53 +4,67 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-from acm.data import load, random_split
-from acm.experiments import cell, results
+from acm.data import fixed_split, load, random_split
 from acm.paper import published
-from acm.report.spread import RARE, Spread, nodes_tested, spread_sentence, spread_table, spreads
-from tests.records import make_record
+from acm.report.spread import (
+    RARE,
+    Spread,
+    split_chance,
+    spread_sentence,
+    spread_table,
+    spreads,
+)
 
 
-def records(dataset, protocol="random", nodes=61, wrong=(1, 2)):
-    """Some that got so many of the tested nodes wrong."""
-    trial = cell(dataset, "GCN", protocol, splits=1)[0]
-    return [make_record(trial, (nodes - k) / nodes) for k in wrong]
+@pytest.mark.parametrize("shares", [(0.6, 0.2), (0.1, 0.1)])
+@pytest.mark.parametrize("dataset, share", [("texas", 0.9), ("wisconsin", 0.5)])
+def test_chance_is_how_far_the_splits_take_the_same_nodes(dataset, share, shares):
+    y, rng = load(dataset).y, np.random.default_rng(0)
+    tests = torch.stack([random_split(y, seed, *shares).test for seed in range(600)]).double()
+    right = torch.from_numpy(rng.random((400, len(y))) < share).double()
+    accuracies = tests @ right.T / tests.sum(1, keepdim=True)
+    drawn = float(accuracies.var(0).mean()) ** 0.5
+    assert split_chance(y, random_split(y, 0, *shares), share) == pytest.approx(drawn, rel=0.02)
 
 
-def test_the_nodes_of_a_split_follow_from_the_accuracies():
-    assert nodes_tested(records("texas")) == {("texas", "random"): 61}
-    assert nodes_tested([]) == {}
-    # 58 of 60 are 29 of 30, and 57 of 60 are 19 of 20; together they need 60.
-    assert nodes_tested(records("texas", nodes=60, wrong=(2, 3))) == {("texas", "random"): 60}
-    both = [*records("cora", nodes=542), *records("cora", "sparse", nodes=2573)]
-    assert nodes_tested(both) == {("cora", "random"): 542, ("cora", "sparse"): 2573}
+def test_it_is_less_than_if_test_nodes_were_drawn_from_all_alike():
+    y = load("texas").y
+    split = random_split(y, 0)
+    alike = (0.9 * 0.1 * (1 / 61 - 1 / 183)) ** 0.5
+    assert int(split.test.sum()) == 61
+    assert split_chance(y, split, 0.9) / alike == pytest.approx(0.925, abs=0.005)
 
 
-@pytest.mark.parametrize("dataset", ["texas", "chameleon", "cora"])
-def test_they_are_those_of_the_splits(dataset):
-    split = random_split(load(dataset).y, 0)
-    found = nodes_tested(results("sota").records())
-    assert found[dataset, "random"] == int(split.test.sum())
+def test_a_class_that_is_only_trained_on_and_one_without_nodes_have_no_part():
+    y = torch.tensor([0] * 6 + [3] * 8 + [4])
+    train = torch.zeros(15, dtype=torch.bool)
+    train[[0, 1, 2, 3, 4, 5, 6, 7, 14]] = True
+    test = ~train
+    test[13] = False
+    split = random_split(torch.arange(60) % 2, 0)._replace(train=train, test=test)
+    # Five of the eight nodes of one class, any of them.
+    assert split_chance(y, split, 0.5) == pytest.approx((0.25 * 5 * 3 / 8) ** 0.5 / 5)
 
 
-def test_chance_is_what_drawing_nodes_gives():
-    # A model that gets 226 of 251 right: 10 splits of 80 test nodes, drawn 20,000 times.
-    right, whole, tested = 226, 251, 80
-    rng = np.random.default_rng(0)
-    drawn = rng.hypergeometric(right, whole - right, tested, (20_000, 10))
-    spread = (100 * drawn / tested).std(1)
+def test_all_right_or_all_wrong_leaves_nothing_to_chance():
+    y, split = load("cornell").y, fixed_split("cornell", 0)
+    assert split_chance(y, split, 0.0) == split_chance(y, split, 1.0) == 0
+
+
+def test_the_probability_is_that_of_ten_splits():
     printed = published("sota", model="FAGCN", dataset="wisconsin")
-    one = next(s for s in spreads(records("wisconsin", nodes=80)) if s.published == printed)
-    assert one.published.mean == pytest.approx(100 * right / whole, abs=0.5)
-    assert (spread**2).mean() ** 0.5 == pytest.approx(one.chance * 0.9**0.5, rel=0.02)
+    one = next(s for s in spreads(["wisconsin"]) if s.published == printed)
+    rng = np.random.default_rng(0)
+    stds = rng.normal(0, one.chance, (20_000, 10)).std(1)
     for std in (1.5, 2.5, 4.0):
-        at = Spread(replace(printed, std=std), one.nodes, one.chance)
-        assert at.probability == pytest.approx((spread <= std).mean(), abs=0.03)
+        at = Spread(replace(printed, std=std), one.chance)
+        assert at.probability == pytest.approx((stds <= std).mean(), abs=0.02)
 
 
 def test_intervals_are_told_from_standard_deviations():
-    found = spreads([*records("texas"), *records("wisconsin", nodes=80)])
+    found = spreads(["texas", "wisconsin"])
     assert [s.probability for s in found] == sorted(s.probability for s in found)
     small = {(s.published.name, s.published.dataset) for s in found if s.probability < RARE}
     # GPRGNN's authors have no Wisconsin.
@@ -62,6 +76,6 @@ def test_intervals_are_told_from_standard_deviations():
     assert f"5 of {len(found)} are so small" in said and "none of these is of a cell" in said
 
 
-def test_without_records_nothing_is_said():
-    assert spreads([]) == [] and "too few records" in spread_sentence([])
+def test_without_cells_nothing_is_said():
+    assert spreads([]) == [] and "too few cells" in spread_sentence([])
     assert spread_table([]).empty
