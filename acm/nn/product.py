@@ -9,6 +9,8 @@ from acm import kernels
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
 
+#: What autocast casts; it leaves other types alone.
+_CAST = {torch.float16, torch.bfloat16, torch.float32}
 _LINE = 64  # bytes: what the processor's vector instructions read at once, at most
 
 
@@ -45,9 +47,11 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
 
 def _check_types(x: Tensor | SparseMatrix, weight: Tensor) -> None:
     kind = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-    # PyTorch's own product of two matrices takes any types where it casts them by itself.
-    casts = weight.dim() < 3 and torch.is_autocast_enabled(weight.device.type)
-    if kind != weight.dtype and not casts:
+    if kind == weight.dtype:
+        return
+    # PyTorch's own product of two matrices may cast them by itself.
+    alike = isinstance(x, Tensor) and weight.dim() < 3 and {kind, weight.dtype} <= _CAST
+    if not (alike and torch.is_autocast_enabled(weight.device.type)):
         raise UsageError(
             f"x is of {kind}, the weights of {weight.dtype}: both need to be of one type"
         )

@@ -80,4 +80,11 @@ def test_where_pytorch_casts_by_itself_types_may_differ():
     x, w = torch.randn(5, 4), torch.randn(4, 2)
     with torch.autocast("cpu", torch.bfloat16):
         out = product(product(x, w), torch.randn(2, 3))
+        with pytest.raises(UsageError, match="x is of torch.float64"):  # which it leaves alone
+            product(x.double(), w)
     assert out.dtype == torch.bfloat16 and out.shape == (5, 3)
+
+
+def test_a_tensor_without_numbers_has_a_product_too():
+    x, w = torch.empty(5, 4, device="meta"), torch.empty(4, 2, device="meta")
+    assert product(x, w).shape == (5, 2)

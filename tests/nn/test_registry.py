@@ -157,7 +157,7 @@ def test_every_model_says_in_a_line_that_the_precision_differs(name, task):
     model = make(name, 12, 2, len(y))
     graph = model.operator(edge_index, len(y))
     for features in (x.double(), SparseMatrix.from_torch(x.double())):
-        with pytest.raises(UsageError, match="torch.float64") as error:
+        with pytest.raises(UsageError, match="x is of torch.float64, the weights") as error:
             model(features, graph)
         assert "\n" not in str(error.value)
 
