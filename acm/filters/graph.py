@@ -26,7 +26,11 @@ def adjacency(
     Raises:
         UsageError: If a shape is wrong or a node index lies outside `0 … N − 1`.
     """
-    if isinstance(edge_index, Tensor) and edge_index.layout != torch.strided:
+    if not isinstance(edge_index, Tensor):
+        raise UsageError(f"edge_index is a {type(edge_index).__name__}: a tensor is needed")
+    if edge_weight is not None and not isinstance(edge_weight, Tensor):
+        raise UsageError(f"edge_weight is a {type(edge_weight).__name__}: a tensor is needed")
+    if edge_index.layout != torch.strided:
         if edge_weight is not None:
             raise UsageError(
                 "a sparse adjacency carries its weights as its values: leave edge_weight out"

@@ -220,7 +220,13 @@ def moved(matrices, *args, **kwargs):
 
 
 def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-    """`x` ready for `x @ w`: a `torch.sparse` tensor becomes a `SparseMatrix`, all else stays."""
+    """`x` ready for `x @ w`: a `torch.sparse` tensor becomes a `SparseMatrix`, all else stays.
+
+    Raises:
+        UsageError: If it is no tensor.
+    """
+    if not isinstance(x, Tensor | SparseMatrix):
+        raise UsageError(f"the features are a {type(x).__name__}: a tensor is needed")
     if isinstance(x, Tensor) and x.layout != torch.strided:
         return SparseMatrix.from_torch(x)
     return x

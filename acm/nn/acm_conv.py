@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, known_norm, low_pass, operand
-from acm.nn.checks import uniform
+from acm.nn.checks import finite, sizes, uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
 from acm.nn.product import product
 
@@ -86,15 +86,10 @@ class ACMConv(nn.Module):
                 f" {', '.join(CHANNELS)} are needed"
             )
         known_norm(norm)
-        for name, size in (
-            ("in_channels", in_channels),
-            ("out_channels", out_channels),
-            ("hops", hops),
-        ):
-            if size < 1:
-                raise UsageError(f"{name} is {size}: a positive number is needed")
-        if not temperature > 0:
-            raise UsageError(f"the temperature is {temperature}: a positive number is needed")
+        sizes(in_channels=in_channels, out_channels=out_channels, hops=hops)
+        if not 0 < finite("temperature", temperature):
+            raise UsageError(f"temperature is {temperature}: a positive number is needed")
+        finite("scale", scale)
         self.in_channels, self.out_channels = in_channels, out_channels
         channels = tuple(c for c in CHANNELS if c in channels)
         self.variant, self.channels, self.mix = variant, channels, mix
@@ -173,7 +168,8 @@ class ACMConv(nn.Module):
             return edge_index
         low = self._filter
         if low is None:
-            if edge_weight is None and edge_index.layout == torch.strided and edge_index.dim() == 2:
+            plain = isinstance(edge_index, Tensor) and edge_index.layout == torch.strided
+            if edge_weight is None and plain and edge_index.dim() == 2:
                 # A layer in float64 is to have a filter that was normalised in float64.
                 exact = torch.promote_types(self.weight.dtype, torch.float32)
                 edge_weight = torch.ones(edge_index.shape[1], dtype=exact, device=edge_index.device)

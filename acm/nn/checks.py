@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 
 from torch import nn
@@ -14,6 +15,13 @@ def sizes(**values: int) -> None:
     """Raise `UsageError` unless every value is a whole number from 1 up."""
     for name, value in values.items():
         check_whole(name, value, 1)
+
+
+def finite(name: str, value: float) -> float:
+    """The value, if it is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise UsageError(f"{name} is {value!r}: a finite number is needed")
+    return value
 
 
 def fraction(name: str, value: float) -> float:

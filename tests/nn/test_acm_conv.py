@@ -168,13 +168,20 @@ def test_cached_keeps_the_first_graph(graph):
         (dict(channels=()), "low, high, identity"),
         (dict(channels=("low", "low")), "different"),
         (dict(norm="left"), "'rw' and 'sym'"),
-        (dict(hops=0), "hops is 0"),
+        (dict(hops=0), "hops=0: a whole number from 1 up"),
+        (dict(hops=1.5), "hops=1.5: a whole number"),
+        (dict(in_channels=4.0), "in_channels=4.0: a whole number"),
+        (dict(in_channels=True), "in_channels=True: a whole number"),
+        (dict(out_channels="3"), "out_channels='3': a whole number"),
         (dict(temperature=0.0), "temperature is 0.0"),
+        (dict(temperature="a"), "temperature is 'a': a finite number"),
+        (dict(temperature=float("inf")), "temperature is inf: a finite number"),
+        (dict(scale=float("nan")), "scale is nan: a finite number"),
     ],
 )
 def test_bad_arguments_are_said_in_one_line(arguments, words):
     with pytest.raises(UsageError, match=words):
-        ACMConv(4, 3, **arguments)
+        ACMConv(**(dict(in_channels=4, out_channels=3) | arguments))
 
 
 def test_bad_inputs_are_said_in_one_line(graph):
@@ -188,6 +195,14 @@ def test_bad_inputs_are_said_in_one_line(graph):
         conv(x, low_pass(edge_index, 7, weight), weight)
     with pytest.raises(UsageError, match="0 … 4"):
         conv(x[:5], edge_index, weight)
+    for edges in (edge_index.tolist(), edge_index.numpy(), None):
+        with pytest.raises(UsageError, match=f"edge_index is a {type(edges).__name__}: a tensor"):
+            conv(x, edges)
+    with pytest.raises(UsageError, match="edge_weight is a list: a tensor"):
+        conv(x, edge_index, weight.tolist())
+    for features in (x.tolist(), x.numpy()):
+        with pytest.raises(UsageError, match=f"features are a {type(features).__name__}: a tensor"):
+            conv(features, edge_index)
 
 
 @pytest.mark.parametrize("norm", ["rw", "sym"])
