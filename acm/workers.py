@@ -3,6 +3,7 @@ before it imports PyTorch."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import multiprocessing
 import os
@@ -62,6 +63,16 @@ def release() -> None:
         _KEPT.popitem()[1].shutdown()
 
 
+def end_server() -> None:
+    """Kill what workers are copies of, where this process is about to end.
+
+    It may have been asked for a worker, which would begin by missing what is no longer there.
+    """
+    if server := getattr(forkserver.ensure_running.__self__, "_forkserver_pid", None):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
+
+
 def _surroundings() -> tuple:
     """What a worker has from the process that started it, and cannot learn later."""
     told = {k: v for k, v in os.environ.items() if k.startswith(("ACM_", "XDG_", "HOME"))}
@@ -87,7 +98,12 @@ def _server():
     """
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["acm.ahead"])
-    forkserver.ensure_running()
+    # Ctrl-C is for this process to answer. It does not reach the other before that can ignore it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return server, _surroundings()
 
 

@@ -9,11 +9,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import FrameType
 
 from acm import __version__
 from acm.cli.memory import FAULT, is_memory
 from acm.cli.parser import Parser
 from acm.errors import UsageError
+from acm.workers import end_server
 
 _COMMANDS = ("data", "metrics", "models", "run", "search")
 
@@ -62,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         if arguments is None:  # only the line that says so is left
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print(f"acm: {stop or 'interrupted'}", file=sys.stderr)
+            end_server()
+        print(f"acm: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`acm data list | head`): nothing is wrong.
@@ -82,15 +85,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _interrupt(*_) -> None:
+def _interrupt(_, frame: FrameType | None) -> None:
     """Ctrl-C: what runs is told to stop, which takes as long as an epoch."""
+    if _imports(frame):  # nothing has begun, and modules half made give errors of their own
+        _insist()
     signal.signal(signal.SIGINT, _insist)
     raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether that is inside of an import."""
+    return frame is not None and (
+        frame.f_code.co_filename.startswith("<frozen importlib") or _imports(frame.f_back)
+    )
 
 
 def _insist(*_) -> None:
     """Ctrl-C again: end at once. What is in the store stays there, as after a kill."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would come between line and end
+    end_server()
     os.write(2, b"acm: interrupted\n")
     os._exit(130)
 

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
@@ -202,6 +203,28 @@ def test_an_impatient_ctrl_c_is_no_traceback(tmp_path):
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
         time.sleep(0.001)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert said.count("\n") == 1 and said.startswith("acm: interrupted")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such server")
+@pytest.mark.parametrize("wait", [0, 0.5, 1, 1.5, 2])
+def test_ctrl_c_while_the_workers_are_being_started_is_no_traceback(wait, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "acm", *GCN, "--splits", "200", *QUICK],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        start_new_session=True,  # a terminal interrupts all of them at once
+        text=True,
+    )
+    own = psutil.Process(process.pid)
+    while not any("forkserver" in "".join(child.cmdline()) for child in own.children()):
+        assert process.poll() is None
+        time.sleep(0.001)
+    time.sleep(wait)  # the server imports PyTorch in the meantime
+    os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
     assert said.count("\n") == 1 and said.startswith("acm: interrupted")

@@ -1,0 +1,127 @@
+"""Whether the splits of a table were lucky: the same models on many more of the same graph."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from acm.data.names import PAPER_DATASETS, check_whole
+from acm.errors import UsageError
+from acm.experiments import Record
+from acm.report.comparison import LIMIT, Comparison, by_cell, compare
+from acm.report.numbers import SignedTable, signed
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A model on the first splits of a graph, beside the same model on more of them.
+
+    Attributes:
+        first: Ours against the paper's on the splits that the table has.
+        whole: The same on all that were run.
+        luck: The mean of the first less that of the others, in points.
+        standard_error: Of that difference, the splits taken as independent.
+    """
+
+    first: Comparison
+    whole: Comparison
+    luck: float
+    standard_error: float
+
+    @property
+    def dataset(self) -> str:
+        """The graph."""
+        return self.first.records[0].dataset
+
+    @property
+    def model(self) -> str:
+        """The model."""
+        return self.first.records[0].model
+
+
+def draws(records: Iterable[Record], first: int = 10) -> list[Draw]:
+    """How the first splits of every cell stand to the others, graph by graph.
+
+    Args:
+        records: Of any cells, in any order, each on splits `0, 1, …`.
+        first: How many splits the table has.
+
+    Raises:
+        UsageError: If a cell lacks one of these, or has fewer than two others; or if `first` is
+            below two.
+    """
+    check_whole("first", first, 2)
+    found = []
+    for cell in by_cell(sorted(records, key=lambda r: (PAPER_DATASETS.index(r.dataset), r.split))):
+        ours, others = ([r for r in cell if (r.split < first) is early] for early in (True, False))
+        if [r.split for r in ours] != list(range(first)) or len(others) < 2:
+            raise UsageError(
+                f"{cell[0].model} on {cell[0].dataset}: splits 0 to {first - 1} and two or more"
+                " others are needed"
+            )
+        there, rest = compare(ours), compare(others)
+        error = math.hypot(there.std / math.sqrt(first), rest.std / math.sqrt(len(others)))
+        found.append(Draw(there, compare(cell), there.mean - rest.mean, error))
+    return found
+
+
+def draws_table(found: Sequence[Draw]) -> pd.DataFrame:
+    """A line for every cell: ours on the first splits and on all, and the paper's.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    first, whole = _numbers(found)
+    return SignedTable.of(
+        pd.DataFrame(
+            {
+                "graph": [d.dataset for d in found],
+                "model": [d.model for d in found],
+                "paper": [d.first.published.shown for d in found],
+                f"{first} splits": [d.first.ours for d in found],
+                f"{whole} splits": [d.whole.ours for d in found],
+                "luck": [d.luck for d in found],
+                "its standard error": [f"{d.standard_error:.2f}" for d in found],
+                f"verdict, {first}": [d.first.verdict for d in found],
+                f"verdict, {whole}": [d.whole.verdict for d in found],
+            }
+        ),
+        {"luck": 2},
+    )
+
+
+def draws_sentence(found: Sequence[Draw]) -> str:
+    """What more splits change, in words.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    first, whole = _numbers(found)
+    graphs = {d.dataset: [o.luck for o in found if o.dataset == d.dataset] for d in found}
+    means = {graph: statistics.fmean(luck) for graph, luck in graphs.items()}
+    both = [d.first for d in found], [d.whole for d in found]
+    counts = [sum(c.verdict == "reproduced" for c in cells) for cells in both]
+    excess = [statistics.fmean(-c.delta for c in cells) for cells in both]
+    listed = ", ".join(f"{signed(luck)} on {graph}" for graph, luck in means.items())
+    return (
+        f"Averaged over the models, the first {first} splits give this much more than the others,"
+        f" in points: {listed}. The paper's mean less ours is {signed(excess[0])} points on"
+        f" average over all {len(found)} cells on {first} splits, and {signed(excess[1])} on all"
+        f" {whole}."
+        f" On {first} splits {counts[0]} of the {len(found)} cells agree with the paper within"
+        f" {LIMIT:g} standard errors, on {whole} splits {counts[1]} do."
+    )
+
+
+def _numbers(found: Sequence[Draw]) -> tuple[int, int]:
+    """How many splits the table has, and how many were run."""
+    if not found:
+        raise UsageError("no cell was run on more splits")
+    sizes = {(len(d.first.records), len(d.whole.records)) for d in found}
+    if len(sizes) > 1:
+        raise UsageError("the cells were not all run on equally many splits")
+    return sizes.pop()

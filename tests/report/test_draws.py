@@ -1,0 +1,78 @@
+"""Ten splits beside many: cells made by hand, and those that were run."""
+
+import math
+import random
+import statistics
+
+import pytest
+
+from acm.errors import UsageError
+from acm.experiments import cell, results
+from acm.paper import published
+from acm.report.draws import draws, draws_sentence, draws_table
+from tests.records import make_record
+
+
+def records(dataset="cora", model="GCN", splits=6, accuracy=lambda split: 0.8 + 0.01 * split):
+    trials = cell(dataset, model, splits=splits)
+    return [make_record(trial, accuracy(trial.split)) for trial in trials]
+
+
+def test_the_first_splits_are_held_against_the_others():
+    (found,) = draws(records(), first=3)
+    assert (found.dataset, found.model) == ("cora", "GCN")
+    assert found.first.mean == pytest.approx(81) and found.whole.mean == pytest.approx(82.5)
+    assert found.luck == pytest.approx(81 - 84)  # not 81 − 82.5: those are not independent
+    assert found.standard_error == pytest.approx(math.sqrt(1 / 3 + 1 / 3))
+    assert [len(c.records) for c in (found.first, found.whole)] == [3, 6]
+
+
+def test_the_order_of_records_does_not_count():
+    there = records() + records("texas", "ACM-GCN") + records("texas")
+    found = draws(there, first=2)
+    shuffled = random.Random(0).sample(there, len(there))
+    key = [(d.dataset, d.model, d.luck, d.standard_error) for d in found]
+    again = [(d.dataset, d.model, d.luck, d.standard_error) for d in draws(shuffled, first=2)]
+    assert sorted(key) == sorted(again)
+    assert [graph for graph, *_ in key] == ["texas", "texas", "cora"]  # as the tables have them
+
+
+def test_a_split_that_is_missing_is_said():
+    whole = records()
+    for there in (whole[1:], whole[:4], whole[:3]):
+        with pytest.raises(UsageError, match="GCN on cora: splits 0 to 2 and two or more others"):
+            draws(there, first=3)
+    with pytest.raises(UsageError, match="first"):
+        draws(whole, first=1)
+
+
+def test_nothing_and_unequal_numbers_of_splits_are_said():
+    for function in (draws_table, draws_sentence):
+        with pytest.raises(UsageError, match="no cell was run on more splits"):
+            function([])
+        with pytest.raises(UsageError, match="equally many"):
+            function(draws(records() + records("texas", splits=7), first=3))
+
+
+def test_the_sentence_has_the_numbers_of_the_cells():
+    paper = published("sota", model="GCN", dataset="cora").mean / 100
+    # On the first three splits the paper's mean, and four points less on the others.
+    found = draws(records(accuracy=lambda k: paper - 0.04 * (k > 2) + 0.0001 * (k % 3)), first=3)
+    said = draws_sentence(found)
+    assert "+4.00 on cora" in said
+    assert "The paper's mean less ours is −0.01 points" in said
+    assert "on 3 splits, and +1.99 on all 6." in said
+    assert "On 3 splits 1 of the 1 cells agree" in said and "on 6 splits 0 do" in said
+    table = draws_table(found)
+    assert list(table["verdict, 3"]) == ["reproduced"] and list(table["verdict, 6"]) == ["lower"]
+    assert table["luck"].item() == pytest.approx(4)
+
+
+def test_what_was_run_has_the_table_s_own_splits_and_is_what_the_table_shows():
+    found = draws(results("more-splits").records())
+    table = {r.trial: r for r in results("sota").records()}
+    for draw in found:
+        ours = [table[r.trial] for r in draw.first.records]  # a cell of the table's own recipe
+        accuracy = [100 * r.test_accuracy for r in ours]
+        # Another machine rounds otherwise, and a training amplifies that.
+        assert statistics.fmean(accuracy) == pytest.approx(draw.first.mean, abs=0.5)
