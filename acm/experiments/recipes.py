@@ -16,6 +16,7 @@ from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
 from acm.experiments.options import Value, check_options, own, read_options, write_options
 from acm.nn import model_name
+from acm.nn.checks import as_float
 
 PROTOCOLS = ("random", "fixed", "sparse")
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
@@ -173,10 +174,7 @@ def check(name: str, value: object) -> float | int:
         "weight_decay": (0, math.inf, "a number from 0 up"),
         "dropout": (0, 1, "a number from 0 to below 1"),
     }[name]
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        number = math.inf
+    number = as_float(value)
     if not least <= number < most or (name == "lr" and number == 0):
         raise UsageError(f"{name}={number!r}: {needed} is needed")
     return number

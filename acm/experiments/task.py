@@ -157,6 +157,8 @@ def _device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).item()  # `meta` has no numbers
+        if device.type == "cpu" and device.index:  # which PyTorch takes for the one there is
+            raise RuntimeError
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UsageError(
             f"device {name!r} is not at hand here: 'cpu' always is"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from acm.data.names import check_whole
 from acm.errors import UsageError
 from acm.filters.sparse import SparseMatrix
 
@@ -24,7 +25,8 @@ def adjacency(
         edge_weight: Weights, `[E]`; by default one each, in the default floating-point type.
 
     Raises:
-        UsageError: If a shape is wrong or a node index lies outside `0 … N − 1`.
+        UsageError: If an argument is of the wrong kind or shape, or a node index lies outside
+            `0 … N − 1`.
     """
     if not isinstance(edge_index, Tensor):
         raise UsageError(f"edge_index is a {type(edge_index).__name__}: a tensor is needed")
@@ -38,13 +40,17 @@ def adjacency(
         matrix = SparseMatrix.from_torch(edge_index)
         _check_square(matrix, num_nodes)
         return matrix
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.is_floating_point():
+    kind = edge_index.dtype
+    whole = not (kind.is_floating_point or kind.is_complex or kind == torch.bool)
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or not whole:
         raise UsageError(
             f"edge_index has shape {list(edge_index.shape)} and type"
             f" {edge_index.dtype}: integers of shape [2, E] are needed"
         )
     source, target = edge_index.long()
     largest = int(edge_index.max()) if edge_index.numel() else -1
+    if num_nodes is not None:
+        check_whole("num_nodes", num_nodes, 0)
     num_nodes = largest + 1 if num_nodes is None else num_nodes
     if largest >= num_nodes or (edge_index.numel() and int(edge_index.min()) < 0):
         raise UsageError(
@@ -106,16 +112,18 @@ def low_pass(
         The `[N, N]` filter.
 
     Raises:
-        UsageError: If the normalisation is unknown, a shape is wrong, or a degree is negative.
+        UsageError: If the normalisation is unknown, a shape is wrong, or a degree is negative or
+            infinite.
     """
     known_norm(norm)
     a = adjacency(edge_index, num_nodes, edge_weight)
     a = _plus_identity(a) if renormalize else a
     row, col, value = a.row, a.col, a.value
     degree = value.new_zeros(a.shape[0]).index_add(0, row, value)
-    if not bool((degree >= 0).all()):  # nor a NaN
+    if not bool(((degree >= 0) & degree.isfinite()).all()):  # nor a NaN
         raise UsageError(
-            "a node has a negative degree, or none: edge weights must be numbers from 0"
+            "a node has a negative degree, an infinite one or none:"
+            " edge weights must be finite numbers from 0"
         )
     exponent = -1.0 if norm == "rw" else -0.5
     scale = torch.where(degree > 0, degree.clamp(min=torch.finfo(degree.dtype).tiny) ** exponent, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,18 @@ from acm.nn.product import product
 
 #: In the one order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
+
+
+def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
+    """The channels in the one order, if they are some, each once."""
+    names = [] if isinstance(channels, str) or not isinstance(channels, Iterable) else [*channels]
+    kept = tuple(c for c in CHANNELS if c in names)
+    if not kept or len(kept) < len(names):
+        raise UsageError(
+            f"channels {names or channels!r}: one or more different ones of"
+            f" {', '.join(CHANNELS)} are needed"
+        )
+    return kept
 
 
 class ACMConv(nn.Module):
@@ -58,8 +70,8 @@ class ACMConv(nn.Module):
           weights `[α_c]` in the order of `channels`, `[N, len(channels)]`
 
     Raises:
-        UsageError: If the variant, a channel or the normalisation is unknown, or a size is not
-            positive.
+        UsageError: If the variant, a channel or the normalisation is unknown, or an argument of
+            the wrong kind or out of range.
     """
 
     def __init__(
@@ -77,21 +89,17 @@ class ACMConv(nn.Module):
         cached: bool = False,
     ):
         super().__init__()
-        channels = tuple(channels)
         if variant not in ("acm", "acmii"):
             raise UsageError(f"unknown variant {variant!r}: 'acm' and 'acmii' are known")
-        if not channels or len(set(channels)) < len(channels) or set(channels) - set(CHANNELS):
-            raise UsageError(
-                f"channels {list(channels)}: one or more different ones of"
-                f" {', '.join(CHANNELS)} are needed"
-            )
+        channels = known_channels(channels)
+        if act is not None and not callable(act):
+            raise UsageError(f"act is {act!r}: a function such as torch.relu is needed, or None")
         known_norm(norm)
         sizes(in_channels=in_channels, out_channels=out_channels, hops=hops)
         if not 0 < finite("temperature", temperature):
             raise UsageError(f"temperature is {temperature}: a positive number is needed")
         finite("scale", scale)
         self.in_channels, self.out_channels = in_channels, out_channels
-        channels = tuple(c for c in CHANNELS if c in channels)
         self.variant, self.channels, self.mix = variant, channels, mix
         self.temperature, self.scale, self.act = temperature, scale, act
         self.hops, self.norm, self.cached = hops, norm, cached
@@ -174,6 +182,11 @@ class ACMConv(nn.Module):
                 exact = torch.promote_types(self.weight.dtype, torch.float32)
                 edge_weight = torch.ones(edge_index.shape[1], dtype=exact, device=edge_index.device)
             low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
+        elif low.shape[0] != num_nodes:
+            raise UsageError(
+                f"the layer has cached the filter of a graph of {low.shape[0]} nodes, and this one"
+                f" has {num_nodes}: reset_parameters() forgets it, cached=False keeps none"
+            )
         weight = self.weight
         if (low.value.dtype, low.value.device) != (weight.dtype, weight.device):
             low = low.to(weight)

@@ -17,10 +17,20 @@ def sizes(**values: int) -> None:
         check_whole(name, value, 1)
 
 
+def as_float(value: Real) -> float:
+    """The number as a float: an infinity if it is a whole one that is too large for that."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def finite(name: str, value: float) -> float:
     """The value, if it is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise UsageError(f"{name} is {value!r}: a finite number is needed")
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not math.isfinite(as_float(value)):
+        shown = as_float(value) if number else repr(value)
+        raise UsageError(f"{name} is {shown}: a finite number is needed")
     return value
 
 

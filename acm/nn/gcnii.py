@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, operand
-from acm.nn.acm_conv import CHANNELS
+from acm.nn.acm_conv import known_channels
 from acm.nn.checks import fraction, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
@@ -161,12 +161,7 @@ class GCNII(nn.Module):
         # From there on the identity would count negatively.
         if not 0 <= lambda_ <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
-        if not channels or len(set(channels)) < len(channels) or set(channels) - set(CHANNELS):
-            raise UsageError(
-                f"channels {list(channels)}: one or more different ones of"
-                f" {', '.join(CHANNELS)} are needed"
-            )
-        self.channels, self.mix = tuple(c for c in CHANNELS if c in channels), mix
+        self.channels, self.mix = known_channels(channels), mix
         self.weight_in = nn.Parameter(torch.empty(in_channels, hidden))
         self.convs = nn.ModuleList(
             InitialResidual(

@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from acm import paper
 from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError
@@ -74,6 +76,26 @@ def published(model: str, dataset: str) -> paper.Published | None:
 def off(cells: Mapping[Place, Comparison]) -> dict[Place, Comparison]:
     """Those whose two means differ by more than two standard errors."""
     return {place: c for place, c in cells.items() if c.verdict in ("higher", "lower")}
+
+
+def out_of_memory(cells: Mapping[Place, Comparison]) -> tuple[pd.DataFrame, str]:
+    """Ours where the paper has none because it ran out of memory: a table, and it in words.
+
+    Args:
+        cells: As `table_3` returns them.
+    """
+    places = [(model, dataset) for model in row_names() for dataset in PAPER_DATASETS]
+    failed = [p for p in places if (cell := published(*p)) and cell.status == "OOM"]
+    there = [place for place in failed if place in cells]
+    table = pd.DataFrame(
+        [(*place, cells[place].ours, len(cells[place].records)) for place in there],
+        columns=["model", "graph", "ours", "splits"],
+    )
+    graphs = list(dict.fromkeys(dataset for _, dataset in failed))
+    return table, (
+        f"The paper ran out of memory in {len(failed)} cells, on {' and '.join(graphs)}. Here"
+        f" {len(there)} of them were run."
+    )
 
 
 def coverage_sentence(cells: Mapping[Place, Comparison]) -> str:

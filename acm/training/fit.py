@@ -112,7 +112,7 @@ def fit(
         check(trial, y, model)
     if batch is not None:
         check_whole("batch", batch, 1)
-    check_call(x, protocol)
+    check_call(x, protocol, on_epoch)
     found: dict[int, Fit] = {}
     for numbers, together in _groups(model, x, graph, trials, stack):
         size = batch if together else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.nn import Dropout
+from acm.nn.checks import as_float
 from acm.training.protocol import Protocol
 
 
@@ -44,6 +46,8 @@ def check_model(model: nn.Module) -> None:
     Raises:
         UsageError: If it cannot draw its weights anew, or has none that may change.
     """
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"the model is {model!r}: an nn.Module is needed, made and not its class")
     name = type(model).__name__
     if not callable(getattr(model, "reset_parameters", None)):
         raise UsageError(
@@ -53,8 +57,8 @@ def check_model(model: nn.Module) -> None:
         raise UsageError(f"{name} has no parameter that requires a gradient: nothing to train")
 
 
-def check_call(x, protocol: Protocol) -> None:
-    """Whether features and protocol are such that a training can begin with them.
+def check_call(x, protocol: Protocol, on_epoch: Callable | None) -> None:
+    """Whether the other arguments are such that a training can begin with them.
 
     Raises:
         UsageError: If they are of the wrong kind.
@@ -63,6 +67,8 @@ def check_call(x, protocol: Protocol) -> None:
         raise UsageError("x is a NumPy array: a tensor is needed, which torch.from_numpy makes")
     if not isinstance(protocol, Protocol):
         raise UsageError(f"protocol is {protocol!r}: an acm.training.Protocol is needed")
+    if on_epoch is not None and not callable(on_epoch):
+        raise UsageError(f"on_epoch is {on_epoch!r}: a function is needed, or None")
 
 
 def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
@@ -101,9 +107,10 @@ def check(setting: Setting, y: Tensor, model: nn.Module) -> None:
         missing = value is None and name != "dropout"
         if missing or isinstance(value, bool) or not isinstance(value, Real | None):
             raise UsageError(f"{name} is {value!r}: a number is needed")
-    if not 0 < setting.lr < math.inf or not 0 <= setting.weight_decay < math.inf:
+    lr, decay = as_float(setting.lr), as_float(setting.weight_decay)
+    if not 0 < lr < math.inf or not 0 <= decay < math.inf:
         raise UsageError(
-            f"lr is {setting.lr} and weight_decay {setting.weight_decay}:"
+            f"lr is {lr} and weight_decay {decay}:"
             " a positive and a non-negative finite number are needed"
         )
     whole = isinstance(setting.seed, Integral) and not isinstance(setting.seed, bool)

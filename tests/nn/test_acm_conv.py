@@ -177,6 +177,13 @@ def test_cached_keeps_the_first_graph(graph):
         (dict(temperature="a"), "temperature is 'a': a finite number"),
         (dict(temperature=float("inf")), "temperature is inf: a finite number"),
         (dict(scale=float("nan")), "scale is nan: a finite number"),
+        (dict(temperature=10**400), "temperature is inf: a finite number"),
+        (dict(scale=-(10**400)), "scale is -inf: a finite number"),
+        (dict(act="relu"), "act is 'relu': a function such as torch.relu"),
+        (dict(channels=None), "channels None: one or more"),
+        (dict(channels=5), "channels 5: one or more"),
+        (dict(channels="low"), "channels 'low': one or more"),
+        (dict(channels=[["low"]]), "one or more different ones"),
     ],
 )
 def test_bad_arguments_are_said_in_one_line(arguments, words):
@@ -198,6 +205,15 @@ def test_bad_inputs_are_said_in_one_line(graph):
     for edges in (edge_index.tolist(), edge_index.numpy(), None):
         with pytest.raises(UsageError, match=f"edge_index is a {type(edges).__name__}: a tensor"):
             conv(x, edges)
+    with pytest.raises(UsageError, match="type torch.bool: integers of shape"):
+        conv(x, edge_index.bool())
+    for infinite in (torch.inf, torch.nan):
+        with pytest.raises(UsageError, match="an infinite one or none: .* finite numbers from 0"):
+            conv(x, edge_index, weight * infinite)
+    kept = ACMConv(4, 3, cached=True).double()
+    kept(x, edge_index, weight)
+    with pytest.raises(UsageError, match="of a graph of 7 nodes, and this one has 8: reset_par"):
+        kept(torch.cat([x, x[:1]]), edge_index, weight)
     with pytest.raises(UsageError, match="edge_weight is a list: a tensor"):
         conv(x, edge_index, weight.tolist())
     for features in (x.tolist(), x.numpy()):

@@ -7,6 +7,7 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments import cell, results
 from acm.paper import published
+from acm.report.comparison import by_cell, compare
 from acm.report.reasons import explain, read_reasons, unneeded
 from acm.report.table3 import off, table_3
 from tests.records import make_record
@@ -43,6 +44,11 @@ def test_what_the_reasons_say_of_the_records_is_so():
     if {("MLP-2", "cornell"), ("MLP-2", "texas")} <= there.keys():
         one, other = (there["MLP-2", d].records for d in ("cornell", "texas"))
         assert [r.outcome for r in one] == [r.outcome for r in other]
+    film = [r for r in results("sota").records() if (r.model, r.dataset) == ("MLP-2", "film")]
+    without = [compare(c) for c in by_cell(film) if c[0].weight_decay == 0]
+    assert {c.records[0].lr for c in without} == {0.01, 0.002}
+    assert all(c.verdict == "reproduced" for c in without)
+    assert there["MLP-2", "film"].records[0].weight_decay == 0.0005
     for dataset, points in (("cora", 11), ("citeseer", 13)):
         assert int(published("sota", model="MixHop", dataset=dataset).std) == points
     if ("SGC-1", "cornell") in there:

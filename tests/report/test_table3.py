@@ -19,6 +19,7 @@ from acm.report.strips import plot_column, plot_columns  # noqa: E402
 from acm.report.table3 import (  # noqa: E402
     coverage_sentence,
     lean_sentence,
+    out_of_memory,
     row_names,
     rows,
     table_3,
@@ -116,6 +117,17 @@ def test_sentences_count_what_is_there(cells):
         " that can be compared (25 %) our mean agrees with the paper's, which is to say that the"
         " two differ by at most 2 standard errors. In 1 ours is higher, in 2 it is lower."
     )
+
+
+def test_what_the_paper_had_no_memory_for_is_shown():
+    snowball = records("Snowball-2", "deezer-europe", 0.6, 0.62)
+    others = records("GCN", "deezer-europe", 0.6, 0.62) + records("Geom-GCN", "film", 0.3, 0.32)
+    table, said = out_of_memory(table_3(snowball + others))
+    assert table.values.tolist() == [["Snowball-2", "deezer-europe", "61.00 ± 1.41", 2]]
+    # GraphSAGE and all Snowballs; Geom-GCN has NA there.
+    assert said.startswith("The paper ran out of memory in 7 cells, on deezer-europe. Here 1 of")
+    empty, said = out_of_memory({})
+    assert empty.empty and list(empty) == list(table) and said.endswith("Here 0 of them were run.")
 
 
 def test_a_row_leaves_cornell_out_of_its_mean(cells):

@@ -294,6 +294,8 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(dropout=1.0), "dropout is 1.0"),
         (dict(dropout=-0.1), "dropout is -0.1"),
         (dict(lr=float("inf")), "lr is inf"),
+        (dict(lr=10**400), "lr is inf and weight_decay"),
+        (dict(weight_decay=10**400), "weight_decay inf"),
         (dict(weight_decay=float("inf")), "weight_decay inf"),
         (dict(seed=-1), "seed is -1: a whole number from 0"),
         (dict(seed=2**64), "a whole number from 0 to 2"),
@@ -317,6 +319,8 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
         (dict(protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
         (dict(x=None, protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
+        (dict(on_epoch=1), "on_epoch is 1: a function is needed, or None"),
+        (dict(model=type(model)), "an nn.Module is needed, made and not its class"),
         (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
     ):
         with pytest.raises(UsageError, match=words):
