@@ -15,7 +15,6 @@ from acm import __version__
 from acm.cli.memory import FAULT, is_memory
 from acm.cli.parser import Parser
 from acm.errors import UsageError
-from acm.workers import end_server
 
 _COMMANDS = ("data", "metrics", "models", "run", "search")
 
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         if arguments is None:  # only the line that says so is left
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            end_server()
+            _end_workers()
         print(f"acm: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
@@ -93,17 +92,24 @@ def _interrupt(_, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _end_workers() -> None:
+    """See to it that nothing is started any more, if anything has been."""
+    if workers := sys.modules.get("acm.workers"):
+        with contextlib.suppress(AttributeError):  # half imported it has started nothing
+            workers.end_server()
+
+
 def _imports(frame: FrameType | None) -> bool:
     """Whether that is inside of an import."""
-    return frame is not None and (
-        frame.f_code.co_filename.startswith("<frozen importlib") or _imports(frame.f_back)
-    )
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _insist(*_) -> None:
     """Ctrl-C again: end at once. What is in the store stays there, as after a kill."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would come between line and end
-    end_server()
+    _end_workers()
     os.write(2, b"acm: interrupted\n")
     os._exit(130)
 

@@ -37,7 +37,7 @@ def adjacency(
             raise UsageError(
                 "a sparse adjacency carries its weights as its values: leave edge_weight out"
             )
-        matrix = SparseMatrix.from_torch(edge_index)
+        matrix = SparseMatrix.from_torch(_real(edge_index))
         _check_square(matrix, num_nodes)
         return matrix
     kind = edge_index.dtype
@@ -47,7 +47,7 @@ def adjacency(
             f"edge_index has shape {list(edge_index.shape)} and type"
             f" {edge_index.dtype}: integers of shape [2, E] are needed"
         )
-    source, target = edge_index.long()
+    source, target = edge_index = edge_index.long()
     largest = int(edge_index.max()) if edge_index.numel() else -1
     if num_nodes is not None:
         check_whole("num_nodes", num_nodes, 0)
@@ -59,14 +59,24 @@ def adjacency(
         )
     if edge_weight is None:
         edge_weight = torch.ones(source.numel(), device=edge_index.device)
-    if not edge_weight.is_floating_point():
-        edge_weight = edge_weight.to(torch.get_default_dtype())
+    edge_weight = _real(edge_weight)
     if edge_weight.shape != source.shape:
         raise UsageError(
             f"edge_weight has shape {list(edge_weight.shape)}:"
             f" one weight for each of the {source.numel()} edges is needed"
         )
     return SparseMatrix.from_coo(target, source, edge_weight, (num_nodes, num_nodes))
+
+
+def _real(weights: Tensor) -> Tensor:
+    """Weights in a floating-point type: their own, or the default one for whole numbers.
+
+    Raises:
+        UsageError: If they are complex.
+    """
+    if weights.is_complex():
+        raise UsageError(f"edge weights are of type {weights.dtype}: real numbers are needed")
+    return weights if weights.is_floating_point() else weights.to(torch.get_default_dtype())
 
 
 def _check_square(matrix: SparseMatrix, num_nodes: int | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +20,12 @@ CHANNELS = ("low", "high", "identity")
 
 def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
     """The channels in the one order, if they are some, each once."""
-    names = [] if isinstance(channels, str) or not isinstance(channels, Iterable) else [*channels]
-    kept = tuple(c for c in CHANNELS if c in names)
+    names = list(channels) if isinstance(channels, Sequence | Set) else []
+    plain = not isinstance(channels, str) and all(isinstance(name, str) for name in names)
+    kept = tuple(c for c in CHANNELS if plain and c in names)
     if not kept or len(kept) < len(names):
         raise UsageError(
-            f"channels {names or channels!r}: one or more different ones of"
-            f" {', '.join(CHANNELS)} are needed"
+            f"channels {channels!r}: one or more different ones of {', '.join(CHANNELS)} are needed"
         )
     return kept
 

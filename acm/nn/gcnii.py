@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, operand
 from acm.nn.acm_conv import known_channels
-from acm.nn.checks import fraction, sizes, uniform
+from acm.nn.checks import finite, fraction, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
 from acm.nn.product import product
@@ -159,7 +159,7 @@ class GCNII(nn.Module):
         sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, layers=layers)
         fraction("alpha", alpha)
         # From there on the identity would count negatively.
-        if not 0 <= lambda_ <= math.e - 1:
+        if not 0 <= finite("lambda", lambda_) <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
         self.channels, self.mix = known_channels(channels), mix
         self.weight_in = nn.Parameter(torch.empty(in_channels, hidden))

@@ -51,22 +51,28 @@ def draws(records: Iterable[Record], first: int = 10) -> list[Draw]:
         first: How many splits the table has.
 
     Raises:
-        UsageError: If a cell lacks one of these, or has fewer than two others; or if `first` is
-            below two.
+        UsageError: If a cell lacks one of these, has fewer than two others, or no number of the
+            paper to be held against; or if `first` is below two.
     """
     check_whole("first", first, 2)
     found = []
-    for cell in by_cell(sorted(records, key=lambda r: (PAPER_DATASETS.index(r.dataset), r.split))):
+    for cell in sorted(by_cell(records), key=lambda cell: _place(cell[0].dataset)):
+        what = f"{cell[0].model} on {cell[0].dataset}"
+        cell.sort(key=lambda r: r.split)
         ours, others = ([r for r in cell if (r.split < first) is early] for early in (True, False))
-        if [r.split for r in ours] != list(range(first)) or len(others) < 2:
-            raise UsageError(
-                f"{cell[0].model} on {cell[0].dataset}: splits 0 to {first - 1} and two or more"
-                " others are needed"
-            )
+        if len(ours) != first or ours[-1].split != first - 1 or len(others) < 2:
+            raise UsageError(f"{what}: splits 0 to {first - 1} and two or more others are needed")
         there, rest = compare(ours), compare(others)
+        if there.verdict == "not comparable":
+            raise UsageError(f"{what}: the paper has no mean and standard deviation of it")
         error = math.hypot(there.std / math.sqrt(first), rest.std / math.sqrt(len(others)))
         found.append(Draw(there, compare(cell), there.mean - rest.mean, error))
     return found
+
+
+def _place(dataset: str) -> int:
+    """Where a graph stands in the paper's tables; others come last."""
+    return [*PAPER_DATASETS, dataset].index(dataset)
 
 
 def draws_table(found: Sequence[Draw]) -> pd.DataFrame:
@@ -106,10 +112,12 @@ def draws_sentence(found: Sequence[Draw]) -> str:
     both = [d.first for d in found], [d.whole for d in found]
     counts = [sum(c.verdict == "reproduced" for c in cells) for cells in both]
     excess = [statistics.fmean(-c.delta for c in cells) for cells in both]
+    most = max(abs(d.luck) / d.standard_error if d.standard_error else math.inf for d in found)
     listed = ", ".join(f"{signed(luck)} on {graph}" for graph, luck in means.items())
     return (
         f"Averaged over the models, the first {first} splits give this much more than the others,"
-        f" in points: {listed}. The paper's mean less ours is {signed(excess[0])} points on"
+        f" in points: {listed}. The largest of the differences is {most:.1f} of its standard"
+        f" errors. The paper's mean less ours is {signed(excess[0])} points on"
         f" average over all {len(found)} cells on {first} splits, and {signed(excess[1])} on all"
         f" {whole}."
         f" On {first} splits {counts[0]} of the {len(found)} cells agree with the paper within"

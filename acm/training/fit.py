@@ -104,6 +104,7 @@ def fit(
             wrong kind, if the model cannot draw weights or has none to train, or if a loss stops
             being a number.
     """
+    check_call(x, protocol, on_epoch)
     trials = _listed(trials)
     if not trials:
         return []
@@ -112,7 +113,6 @@ def fit(
         check(trial, y, model)
     if batch is not None:
         check_whole("batch", batch, 1)
-    check_call(x, protocol, on_epoch)
     found: dict[int, Fit] = {}
     for numbers, together in _groups(model, x, graph, trials, stack):
         size = batch if together else 1

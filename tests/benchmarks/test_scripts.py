@@ -62,7 +62,7 @@ def test_an_exponent_is_found_whatever_the_factor():
         ("rows.py --store . --models GCN", "is no file"),
         ("rows.py --store {0} --models GNC", "did you mean GCN"),
         ("rows.py --store {0} --graphs corra", "invalid choice: 'corra'"),
-        ("searches.py --store {0} --models GCN", "invalid choice: 'GCN'"),
+        ("searches.py --store {0} --models MixHop", "invalid choice: 'MixHop'"),
         ("selection.py --store {0} --dataset nonsense", "unknown data set 'nonsense'"),
         ("scale.py --runs -1", "1 or more is needed"),
     ],

@@ -131,3 +131,25 @@ def test_bad_input_is_said_in_one_line(call, words):
     with pytest.raises(UsageError, match=words) as error:
         call()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.int64, torch.float64])
+def test_a_sparse_adjacency_has_weights_of_any_real_type(kind):
+    dense = torch.tensor([[0, 1, 0], [1, 1, 0], [0, 0, 1]]).to(kind)
+    found = adjacency(dense.to_sparse())
+    wanted = kind if kind == torch.float64 else torch.get_default_dtype()
+    assert found.value.dtype == wanted
+    assert torch.equal(found.to_dense(), dense.to(wanted))
+
+
+def test_complex_weights_and_broken_sizes_are_said():
+    edges = torch.tensor([[0, 1], [1, 0]])
+    for arguments in (
+        dict(edge_index=torch.eye(2, dtype=torch.complex64).to_sparse()),
+        dict(edge_index=edges, edge_weight=torch.ones(2, dtype=torch.complex64)),
+    ):
+        with pytest.raises(UsageError, match="edge weights are of type torch.complex64: real"):
+            adjacency(**arguments)
+    for size in (2.5, -1, "2", True):
+        with pytest.raises(UsageError, match="num_nodes=.*: a whole number from 0 up"):
+            adjacency(edges, size)

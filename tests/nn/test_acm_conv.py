@@ -184,6 +184,7 @@ def test_cached_keeps_the_first_graph(graph):
         (dict(channels=5), "channels 5: one or more"),
         (dict(channels="low"), "channels 'low': one or more"),
         (dict(channels=[["low"]]), "one or more different ones"),
+        (dict(channels=torch.tensor(3)), r"channels tensor\(3\): one or more"),
     ],
 )
 def test_bad_arguments_are_said_in_one_line(arguments, words):
@@ -207,6 +208,9 @@ def test_bad_inputs_are_said_in_one_line(graph):
             conv(x, edges)
     with pytest.raises(UsageError, match="type torch.bool: integers of shape"):
         conv(x, edge_index.bool())
+    with pytest.raises(UsageError, match="type torch.complex64: real numbers"):
+        conv(x, edge_index, weight.to(torch.complex64))
+    assert torch.equal(conv(x, edge_index.to(torch.uint16), weight), conv(x, edge_index, weight))
     for infinite in (torch.inf, torch.nan):
         with pytest.raises(UsageError, match="an infinite one or none: .* finite numbers from 0"):
             conv(x, edge_index, weight * infinite)

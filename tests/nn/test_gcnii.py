@@ -167,6 +167,7 @@ def test_initial_weights_fill_their_ranges():
         (dict(alpha=1.2), "alpha is 1.2"),
         (dict(lambda_=-0.1), "lambda is -0.1"),
         (dict(lambda_=2), "lambda is 2"),
+        (dict(lambda_="a"), "lambda is 'a': a finite number"),
         (dict(channels=("low", "mid")), "low, high, identity"),
     ],
 )

@@ -44,6 +44,16 @@ def test_a_split_that_is_missing_is_said():
             draws(there, first=3)
     with pytest.raises(UsageError, match="first"):
         draws(whole, first=1)
+    with pytest.raises(UsageError, match="splits 0 to 5 and two"):
+        draws([*whole[1:], whole[1]], first=6)
+
+
+@pytest.mark.parametrize("graph", ["synthetic", "minesweeper", "deezer-europe"])
+def test_what_the_paper_has_no_number_of_is_said(graph):
+    options = dict(lr=0.1, weight_decay=0.0, dropout=0.5)
+    trials = cell(graph, "Snowball-2", splits=5, hyperparameters=options)
+    with pytest.raises(UsageError, match=f"Snowball-2 on {graph}: the paper has no mean"):
+        draws([make_record(trial) for trial in trials], first=3)
 
 
 def test_nothing_and_unequal_numbers_of_splits_are_said():
@@ -60,6 +70,7 @@ def test_the_sentence_has_the_numbers_of_the_cells():
     found = draws(records(accuracy=lambda k: paper - 0.04 * (k > 2) + 0.0001 * (k % 3)), first=3)
     said = draws_sentence(found)
     assert "+4.00 on cora" in said
+    assert f"is {found[0].luck / found[0].standard_error:.1f} of its standard errors" in said
     assert "The paper's mean less ours is −0.01 points" in said
     assert "on 3 splits, and +1.99 on all 6." in said
     assert "On 3 splits 1 of the 1 cells agree" in said and "on 6 splits 0 do" in said
@@ -76,3 +87,11 @@ def test_what_was_run_has_the_table_s_own_splits_and_is_what_the_table_shows():
         accuracy = [100 * r.test_accuracy for r in ours]
         # Another machine rounds otherwise, and a training amplifies that.
         assert statistics.fmean(accuracy) == pytest.approx(draw.first.mean, abs=0.5)
+    # As the page says.
+    gcn, snowball = (
+        [r.outcome for r in d.whole.records]
+        for model in ("GCN", "Snowball-2")
+        for d in found
+        if (d.model, d.dataset) == (model, "texas")
+    )
+    assert [o[:2] for o in gcn] == [o[:2] for o in snowball]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import cell, results
+from acm.experiments import Validation, cell, results
 from acm.paper import published
 from acm.report.comparison import by_cell, compare
 from acm.report.reasons import explain, read_reasons, unneeded
@@ -49,6 +49,14 @@ def test_what_the_reasons_say_of_the_records_is_so():
     assert {c.records[0].lr for c in without} == {0.01, 0.002}
     assert all(c.verdict == "reproduced" for c in without)
     assert there["MLP-2", "film"].records[0].weight_decay == 0.0005
+    searched = [
+        r
+        for r in results("searches", Validation).records()
+        if (r.model, r.dataset, r.split) == ("GCN", "deezer-europe", 0)
+    ]
+    assert len(searched) == 12
+    seen = [r.val_accuracy for r in searched]
+    assert max(seen) - min(seen) < 0.005
     for dataset, points in (("cora", 11), ("citeseer", 13)):
         assert int(published("sota", model="MixHop", dataset=dataset).std) == points
     if ("SGC-1", "cornell") in there:

@@ -325,6 +325,8 @@ def test_bad_input_is_said_in_one_line(task):
     ):
         with pytest.raises(UsageError, match=words):
             fit(**(dict(model=model, x=x, graph=graph, y=y, trials=[good]) | wrong))
+    with pytest.raises(UsageError, match="protocol is 'adam'"):
+        fit(model, x, graph, y, [], protocol="adam")
     with pytest.raises(UsageError, match="negative label"):
         fit(model, x, graph, y - 1, [good])
     with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
