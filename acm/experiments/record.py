@@ -103,14 +103,18 @@ def where(device: torch.device, threads: int) -> dict[str, str | int]:
 
 @functools.cache
 def processor() -> str:
-    """The name of the CPU, as the system gives it."""
+    """The CPU, as the system names it, with family and model: by name alone two that round
+    otherwise can be one."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass  # not Linux
-    return platform.processor() or platform.machine()
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        lines = []
+    said: dict[str, str] = {}
+    for key, _, value in (line.partition(":") for line in lines):
+        said.setdefault(key.strip(), value.strip())
+    name = said.get("model name") or platform.processor() or platform.machine()
+    kind = ", ".join(f"{k.split()[-1]} {said[k]}" for k in ("cpu family", "model") if k in said)
+    return f"{name} ({kind})" if kind else name
 
 
 @functools.cache
