@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _interrupt(_, frame: FrameType | None) -> None:
     """Ctrl-C: what runs is told to stop, which takes as long as an epoch."""
-    if _imports(frame):  # nothing has begun, and modules half made give errors of their own
+    if _imports(frame):  # modules half made would give errors of their own
         _insist()
     signal.signal(signal.SIGINT, _insist)
     raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 def _insist(*_) -> None:
-    """Ctrl-C again: end at once. What is in the store stays there, as after a kill."""
+    """Ctrl-C again, or in an import: end at once. What is in the store stays, as after a kill."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would come between line and end
     _end_workers()
     os.write(2, b"acm: interrupted\n")

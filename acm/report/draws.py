@@ -14,6 +14,7 @@ from acm.errors import UsageError
 from acm.experiments import Record
 from acm.report.comparison import LIMIT, Comparison, by_cell, compare
 from acm.report.numbers import SignedTable, signed
+from acm.report.table3 import row_names
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,15 @@ def draws(records: Iterable[Record], first: int = 10) -> list[Draw]:
     """
     check_whole("first", first, 2)
     found = []
-    for cell in sorted(by_cell(records), key=lambda cell: _place(cell[0].dataset)):
+    for cell in sorted(by_cell(records), key=lambda cell: _place(cell[0])):
         what = f"{cell[0].model} on {cell[0].dataset}"
         cell.sort(key=lambda r: r.split)
-        ours, others = ([r for r in cell if (r.split < first) is early] for early in (True, False))
-        if len(ours) != first or ours[-1].split != first - 1 or len(others) < 2:
-            raise UsageError(f"{what}: splits 0 to {first - 1} and two or more others are needed")
+        if len(cell) < first + 2 or any(r.split != k for k, r in enumerate(cell)):
+            raise UsageError(
+                f"{what}: splits 0 to {first - 1} and two or more others are needed, each once and"
+                " none left out"
+            )
+        ours, others = cell[:first], cell[first:]
         there, rest = compare(ours), compare(others)
         if there.verdict == "not comparable":
             raise UsageError(f"{what}: the paper has no mean and standard deviation of it")
@@ -70,9 +74,10 @@ def draws(records: Iterable[Record], first: int = 10) -> list[Draw]:
     return found
 
 
-def _place(dataset: str) -> int:
-    """Where a graph stands in the paper's tables; others come last."""
-    return [*PAPER_DATASETS, dataset].index(dataset)
+def _place(record: Record) -> tuple[int, int]:
+    """Where a cell stands in the paper's tables; what is not there comes last."""
+    graphs, models = [*PAPER_DATASETS, record.dataset], [*row_names(), record.model]
+    return graphs.index(record.dataset), models.index(record.model)
 
 
 def draws_table(found: Sequence[Draw]) -> pd.DataFrame:
@@ -107,22 +112,31 @@ def draws_sentence(found: Sequence[Draw]) -> str:
         UsageError: If there is none.
     """
     first, whole = _numbers(found)
-    graphs = {d.dataset: [o.luck for o in found if o.dataset == d.dataset] for d in found}
-    means = {graph: statistics.fmean(luck) for graph, luck in graphs.items()}
+    listed = []
+    for graph in dict.fromkeys(d.dataset for d in found):
+        own = [d for d in found if d.dataset == graph]
+        luck = statistics.fmean(d.luck for d in own)
+        excess = _excess(own)
+        listed.append(f"{signed(luck)} on {graph} ({signed(excess[0])} and {signed(excess[1])})")
+    most = max(abs(d.luck) / d.standard_error if d.standard_error else math.inf for d in found)
     both = [d.first for d in found], [d.whole for d in found]
     counts = [sum(c.verdict == "reproduced" for c in cells) for cells in both]
-    excess = [statistics.fmean(-c.delta for c in cells) for cells in both]
-    most = max(abs(d.luck) / d.standard_error if d.standard_error else math.inf for d in found)
-    listed = ", ".join(f"{signed(luck)} on {graph}" for graph, luck in means.items())
+    excess = _excess(found)
     return (
         f"Averaged over the models, the first {first} splits give this much more than the others,"
-        f" in points: {listed}. The largest of the differences is {most:.1f} of its standard"
-        f" errors. The paper's mean less ours is {signed(excess[0])} points on"
-        f" average over all {len(found)} cells on {first} splits, and {signed(excess[1])} on all"
-        f" {whole}."
-        f" On {first} splits {counts[0]} of the {len(found)} cells agree with the paper within"
-        f" {LIMIT:g} standard errors, on {whole} splits {counts[1]} do."
+        f" in points (in brackets the paper's mean less ours, on {first} splits and on all"
+        f" {whole}): {', '.join(listed)}. The largest luck of a cell is {most:.1f} of its standard"
+        f" errors. Over all {len(found)} cells the paper's mean less ours is {signed(excess[0])}"
+        f" points on average on {first} splits, and {signed(excess[1])} on all {whole}. On {first}"
+        f" splits {counts[0]} of the {len(found)} cells agree with the paper within {LIMIT:g}"
+        f" standard errors, on {whole} splits {counts[1]} do."
     )
+
+
+def _excess(found: Sequence[Draw]) -> tuple[float, float]:
+    """The paper's mean less ours, averaged over cells: on the first splits, and on all."""
+    first = statistics.fmean(-d.first.delta for d in found)
+    return first, statistics.fmean(-d.whole.delta for d in found)
 
 
 def _numbers(found: Sequence[Draw]) -> tuple[int, int]:

@@ -226,7 +226,7 @@ def test_ctrl_c_while_the_workers_are_being_started_is_no_traceback(wait, tmp_pa
         time.sleep(0.001)
     time.sleep(wait)  # the server imports PyTorch in the meantime
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate()
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert said.count("\n") == 1 and said.startswith("acm: interrupted")
 

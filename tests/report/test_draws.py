@@ -44,8 +44,9 @@ def test_a_split_that_is_missing_is_said():
             draws(there, first=3)
     with pytest.raises(UsageError, match="first"):
         draws(whole, first=1)
-    with pytest.raises(UsageError, match="splits 0 to 5 and two"):
-        draws([*whole[1:], whole[1]], first=6)
+    for odd in ([*whole, whole[1]], [*whole, whole[5]], [*whole[:4], *whole[5:]]):
+        with pytest.raises(UsageError, match="each once and none left out"):
+            draws(odd, first=3)
 
 
 @pytest.mark.parametrize("graph", ["synthetic", "minesweeper", "deezer-europe"])
@@ -71,8 +72,9 @@ def test_the_sentence_has_the_numbers_of_the_cells():
     said = draws_sentence(found)
     assert "+4.00 on cora" in said
     assert f"is {found[0].luck / found[0].standard_error:.1f} of its standard errors" in said
-    assert "The paper's mean less ours is −0.01 points" in said
-    assert "on 3 splits, and +1.99 on all 6." in said
+    assert "+4.00 on cora (−0.01 and +1.99)." in said
+    assert "the paper's mean less ours is −0.01 points on average on 3 splits" in said
+    assert "and +1.99 on all 6." in said
     assert "On 3 splits 1 of the 1 cells agree" in said and "on 6 splits 0 do" in said
     table = draws_table(found)
     assert list(table["verdict, 3"]) == ["reproduced"] and list(table["verdict, 6"]) == ["lower"]
@@ -82,6 +84,7 @@ def test_the_sentence_has_the_numbers_of_the_cells():
 def test_what_was_run_has_the_table_s_own_splits_and_is_what_the_table_shows():
     found = draws(results("more-splits").records())
     table = {r.trial: r for r in results("sota").records()}
+    assert len(found) == 18
     for draw in found:
         ours = [table[r.trial] for r in draw.first.records]  # a cell of the table's own recipe
         accuracy = [100 * r.test_accuracy for r in ours]
