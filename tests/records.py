@@ -1,6 +1,6 @@
-"""A record without a training, for tests of what becomes of records."""
+"""Records without a training, for tests of what becomes of records."""
 
-from acm.experiments import Record, Trial
+from acm.experiments import Record, Trial, cell
 
 
 def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
@@ -19,3 +19,9 @@ def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
         "commit": "abc+",
     }
     return Record(**vars(trial), **(outcome | changes))
+
+
+def make_records(model: str, dataset: str, *accuracies: float, **options) -> list[Record]:
+    """A cell with made-up test accuracies, one a split; the options are those of `cell`."""
+    trials = cell(dataset, model, splits=len(accuracies), **options)
+    return [make_record(trial, accuracy) for trial, accuracy in zip(trials, accuracies)]

@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 
 import acm.report
-from acm.experiments import cell
 from acm.paper import published
 from acm.report import compare, comparison_table, numbers, pooled
 from acm.report.cards import cards
 from acm.report.markup import cells_html, matrix_html
 from acm.report.numbers import SignedTable, signed
 from acm.report.table3 import table_3
-from tests.records import make_record
+from tests.records import make_records as records
 
 
 def test_the_examples():
@@ -36,11 +35,6 @@ def test_no_other_place_of_the_room_writes_a_sign():
     for path in Path(acm.report.__file__).parent.glob("*.py"):
         found = re.findall(r"""[:"']\+\.""", path.read_text(encoding="utf-8"))
         assert len(found) == (path.name == "numbers.py"), (path.name, found)
-
-
-def records(model, dataset, *accuracies, protocol="random"):
-    trials = cell(dataset, model, protocol, splits=2)
-    return [make_record(t, a) for t, a in zip(trials, accuracies)]
 
 
 def test_sentences_and_tables_have_the_same_sign():

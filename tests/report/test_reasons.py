@@ -5,17 +5,12 @@ import math
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Validation, cell, results
+from acm.experiments import Validation, results
 from acm.paper import published
 from acm.report.comparison import by_cell, compare
 from acm.report.reasons import explain, read_reasons, unneeded
 from acm.report.table3 import off, table_3
-from tests.records import make_record
-
-
-def records(model, dataset, *accuracies):
-    trials = cell(dataset, model, splits=len(accuracies))
-    return [make_record(t, a) for t, a in zip(trials, accuracies)]
+from tests.records import make_records as records
 
 
 @pytest.fixture(scope="module")
