@@ -170,8 +170,8 @@ def check(name: str, value: object) -> float | int:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UsageError(f"{name}={value!r}: a number is needed")
     least, most, needed = {
-        "lr": (0, math.inf, "a positive number"),
-        "weight_decay": (0, math.inf, "a number from 0 up"),
+        "lr": (0, math.inf, "a positive finite number"),
+        "weight_decay": (0, math.inf, "a finite number from 0 up"),
         "dropout": (0, 1, "a number from 0 to below 1"),
     }[name]
     number = as_float(value)

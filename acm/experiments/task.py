@@ -154,14 +154,15 @@ def setting(trial: Trial, split: Split) -> Setting:
 
 
 def _device(name: str) -> torch.device:
+    away = UsageError(
+        f"device {name!r} is not at hand here: 'cpu' always is"
+        f"{', cuda too' if torch.cuda.is_available() else ''}"
+    )
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).item()  # `meta` has no numbers
-        if device.type == "cpu" and device.index:  # which PyTorch takes for the one there is
-            raise RuntimeError
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(
-            f"device {name!r} is not at hand here: 'cpu' always is"
-            f"{', cuda too' if torch.cuda.is_available() else ''}"
-        ) from error
+        raise away from error
+    if device.type == "cpu" and device.index:  # which PyTorch takes for the one there is
+        raise away
     return device

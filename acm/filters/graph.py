@@ -30,6 +30,8 @@ def adjacency(
     """
     if not isinstance(edge_index, Tensor):
         raise UsageError(f"edge_index is a {type(edge_index).__name__}: a tensor is needed")
+    if num_nodes is not None:
+        check_whole("num_nodes", num_nodes, 0)
     if edge_weight is not None and not isinstance(edge_weight, Tensor):
         raise UsageError(f"edge_weight is a {type(edge_weight).__name__}: a tensor is needed")
     if edge_index.layout != torch.strided:
@@ -49,8 +51,6 @@ def adjacency(
         )
     source, target = edge_index = edge_index.long()
     largest = int(edge_index.max()) if edge_index.numel() else -1
-    if num_nodes is not None:
-        check_whole("num_nodes", num_nodes, 0)
     num_nodes = largest + 1 if num_nodes is None else num_nodes
     if largest >= num_nodes or (edge_index.numel() and int(edge_index.min()) < 0):
         raise UsageError(

@@ -1,6 +1,7 @@
 """The ACM layer and every model of the paper: for one graph, and weights that may be stacked."""
 
-from acm.nn.acm_conv import CHANNELS, ACMConv
+from acm.nn.acm_conv import ACMConv
+from acm.nn.checks import CHANNELS
 from acm.nn.dropout import Dropout
 from acm.nn.each import each
 from acm.nn.gcnii import GCNII

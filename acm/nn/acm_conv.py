@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, known_norm, low_pass, operand
-from acm.nn.checks import finite, sizes, uniform
+from acm.filters import SparseMatrix, known_norm, low_pass
+from acm.nn.checks import CHANNELS, features, finite, known_channels, sizes, uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
 from acm.nn.product import product
-
-#: In the one order that they have everywhere.
-CHANNELS = ("low", "high", "identity")
-
-
-def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
-    """The channels in the one order, if they are some, each once."""
-    names = list(channels) if isinstance(channels, Sequence | Set) else []
-    plain = not isinstance(channels, str) and all(isinstance(name, str) for name in names)
-    kept = tuple(c for c in CHANNELS if plain and c in names)
-    if not kept or len(kept) < len(names):
-        raise UsageError(
-            f"channels {channels!r}: one or more different ones of {', '.join(CHANNELS)} are needed"
-        )
-    return kept
 
 
 class ACMConv(nn.Module):
@@ -141,7 +126,9 @@ class ACMConv(nn.Module):
             edge_weight: Weights, `[E]`.
             return_channel_weights: Whether to return the node-wise `α` as well.
         """
-        x = _features(x, self.in_channels)
+        # The features of many trials are a batch for as many sets of weights, and only for these.
+        stacked = self.weight.dim() > 3
+        x = features(x if isinstance(x, tuple) else (x,), self.in_channels, stacked)
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
         # Step 1 begins with one product for all channels, their weights side by side.
         h = _product(x, self.weight.flatten(-2))
@@ -199,16 +186,6 @@ class ACMConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels},"
             f" variant={self.variant!r}, channels={self.channels}, mix={self.mix})"
         )
-
-
-def _features(x, in_channels: int) -> tuple[Tensor | SparseMatrix, ...]:
-    parts = tuple(operand(part) for part in (x if isinstance(x, tuple) else (x,)))
-    if any(len(p.shape) not in (2, 3) for p in parts) or (
-        sum(p.shape[-1] for p in parts) != in_channels
-    ):
-        shapes = " and ".join(str(list(p.shape)) for p in parts)
-        raise UsageError(f"node features have shape {shapes}: [N, {in_channels}] is needed")
-    return parts
 
 
 def _product(parts: tuple[Tensor | SparseMatrix, ...], weight: Tensor) -> Tensor:

@@ -1,14 +1,49 @@
-"""Ranges of arguments, and the one draw of weights, that several networks share."""
+"""Checks of arguments, and the one draw of weights, that several networks share."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence, Set
 from numbers import Real
 
-from torch import nn
+from torch import Tensor, nn
 
 from acm.data.names import check_whole
 from acm.errors import UsageError
+from acm.filters import SparseMatrix, operand
+
+#: The channels of a filterbank (section 4.2), in the one order that they have everywhere.
+CHANNELS = ("low", "high", "identity")
+
+
+def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
+    """The channels in the one order, if they are some, each once."""
+    names = list(channels) if isinstance(channels, Sequence | Set) else []
+    plain = not isinstance(channels, str) and all(isinstance(name, str) for name in names)
+    kept = tuple(c for c in CHANNELS if plain and c in names)
+    if not kept or len(kept) < len(names):
+        raise UsageError(
+            f"channels {channels!r}: one or more different ones of {', '.join(CHANNELS)} are needed"
+        )
+    return kept
+
+
+def features(
+    parts: Sequence[Tensor | SparseMatrix], in_channels: int, stacked: bool = False
+) -> tuple[Tensor | SparseMatrix, ...]:
+    """Node features as products take them, if the parts have the width side by side.
+
+    Args:
+        parts: Matrices `[N, …]`, dense, `torch.sparse` or `SparseMatrix`.
+        in_channels: Their width together.
+        stacked: Whether they may be those of a batch of trials, `[B, N, …]`.
+    """
+    parts = tuple(operand(part) for part in parts)
+    good = all(len(p.shape) == 2 or (stacked and len(p.shape) == 3) for p in parts)
+    if not good or sum(p.shape[-1] for p in parts) != in_channels:
+        shapes = " and ".join(str(list(p.shape)) for p in parts)
+        raise UsageError(f"node features have shape {shapes}: [N, {in_channels}] is needed")
+    return parts
 
 
 def sizes(**values: int) -> None:

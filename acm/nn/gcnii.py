@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, operand
-from acm.nn.acm_conv import known_channels
-from acm.nn.checks import finite, fraction, sizes, uniform
+from acm.filters import SparseMatrix
+from acm.nn.checks import features, finite, fraction, known_channels, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
 from acm.nn.product import product
@@ -192,9 +191,9 @@ class GCNII(nn.Module):
             return_channel_weights: Whether to return also each layer's `α`, `[N, channels]`, in a
                 list.
         """
+        (x,) = features((x,), self.weight_in.shape[-2])
         if not isinstance(graph, SparseMatrix):
             graph = self.operator(graph, x.shape[-2]).to(self.weight_in)
-        x = operand(x)
         first, *between, last = self.dropouts
         initial = h = torch.relu(product(first(x), self.weight_in))
         weights = []

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from acm.filters import SparseMatrix
-from acm.nn.acm_conv import CHANNELS, ACMConv
+from acm.nn.acm_conv import ACMConv
+from acm.nn.checks import CHANNELS
 from acm.nn.dropout import Dropout
 from acm.nn.propagation import random_walk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from acm.nn.acm_conv import CHANNELS
+from acm.nn.checks import CHANNELS
 from acm.nn.gcnii import GCNII
 from acm.nn.models import ARCHITECTURES
 from acm.nn.registry import channelled, register

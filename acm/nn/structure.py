@@ -8,13 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acm.filters import SparseMatrix, adjacency, low_pass, moved, operand
-from acm.nn.checks import sizes, uniform
+from acm.filters import SparseMatrix, adjacency, low_pass, moved
+from acm.nn.checks import CHANNELS, features, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import extract, mix, weigh
 from acm.nn.product import product
-
-_CHANNELS = ("low", "high", "identity")
 
 
 class StructureConv(nn.Module):
@@ -63,7 +61,7 @@ class StructureConv(nn.Module):
             a: The adjacency `A`.
         """
         h = product(x, self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
-        h = extract(h, low, _CHANNELS)
+        h = extract(h, low, CHANNELS)
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
         normed = functional.layer_norm(h, h.shape[-1:])
         alpha = weigh(normed, self.weight_tilde, self.weight_mix, temperature=4)
@@ -91,7 +89,7 @@ class ACMPlus(nn.Module):
         UsageError: If a number is out of range.
     """
 
-    channels: Sequence[str] = (*_CHANNELS, "structure")
+    channels: Sequence[str] = (*CHANNELS, "structure")
 
     def __init__(
         self,
@@ -132,7 +130,7 @@ class ACMPlus(nn.Module):
             graph: What `operator` gives, or edges, `[2, E]`.
             return_channel_weights: Whether to return also each layer's `α`, `[N, 4]`, in a list.
         """
-        x = operand(x)
+        (x,) = features((x,), self.first.weight.shape[-3])
         if not isinstance(graph, tuple):
             graph = moved(self.operator(graph, x.shape[-2]), self.first.weight)
         x = self.input_dropout(x)

@@ -52,8 +52,11 @@ def test_channels_and_mixing():
         (("deezer-europe", "ACM-GCN", "random", 6), "deezer-europe has 5"),
         (("cornell", "GCN", "random", 1, -1), "seed=-1: a whole number from 0 up"),
         (("cornell", "GCN", "random", 1, 0, {"leraning_rate": 1}), "unknown hyperparameter"),
-        (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "lr=0.0: a positive"),
-        (("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}), "lr=nan: a positive"),
+        (("cornell", "GCN", "random", 1, 0, {"lr": 0.0}), "lr=0.0: a positive finite number"),
+        (
+            ("cornell", "GCN", "random", 1, 0, {"lr": float("nan")}),
+            "lr=nan: a positive finite number",
+        ),
         (("cornell", "GCN", "random", 1, 0, {"hidden": 0}), "hidden=0: a whole number from 1 up"),
         (
             ("cornell", "GCN", "random", 1, 0, {"dropout": 1.0}),
@@ -84,13 +87,19 @@ def test_channels_and_mixing():
         (("cornell", "GCN", "random", 1, 0, {"hidden": 10**11}), "at most 1,000,000"),
         (("cornell", "GCN", "random", 1, 0, {"lr": "x"}), "lr='x': a number"),
         (("cornell", "GCN", "random", 1, 0, {"lr": True}), "lr=True: a number"),
-        (("cornell", "GCN", "random", 1, 0, {"lr": float("inf")}), "lr=inf: a positive"),
-        (("cornell", "GCN", "random", 1, 0, {"lr": 10**400}), "lr=inf: a positive"),
+        (
+            ("cornell", "GCN", "random", 1, 0, {"lr": float("inf")}),
+            "lr=inf: a positive finite number",
+        ),
+        (("cornell", "GCN", "random", 1, 0, {"lr": 10**400}), "lr=inf: a positive finite number"),
         (
             ("cornell", "GCN", "random", 1, 0, {"weight_decay": [1]}),
             r"weight_decay=\[1\]: a number",
         ),
-        (("cornell", "GCN", "random", 1, 0, {"weight_decay": -1}), "weight_decay=-1.0: a number"),
+        (
+            ("cornell", "GCN", "random", 1, 0, {"weight_decay": -1}),
+            "weight_decay=-1.0: a finite number",
+        ),
         (("cornell", "GCN", "random", 1, 0, {"dropout": float("nan")}), "dropout=nan: a number"),
         (
             ("chameleon_filtered", "GCN", "random", 1, 0, {"lr": 0.01}),

@@ -153,3 +153,6 @@ def test_complex_weights_and_broken_sizes_are_said():
     for size in (2.5, -1, "2", True):
         with pytest.raises(UsageError, match="num_nodes=.*: a whole number from 0 up"):
             adjacency(edges, size)
+    for size in (2.0, True, "2"):
+        with pytest.raises(UsageError, match="num_nodes=.*: a whole number from 0 up"):
+            adjacency(torch.eye(2).to_sparse(), size)

@@ -178,6 +178,17 @@ def test_every_model_takes_sparse_features_and_has_a_gradient_everywhere(name, t
     torch.testing.assert_close(dense, sparse)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_every_model_refuses_features_of_another_shape_in_one_line(name, task):
+    x, edge_index, y, _ = task
+    model = make(name, 12, 2, len(y)).eval()
+    operator = model.operator(edge_index, len(y))
+    for features in (x[:, :5], torch.stack([x, x]), x[0], x[:, :5].to_sparse()):
+        for graph in (edge_index, operator):
+            with pytest.raises(UsageError, match=r"node features have shape \[.*12\] is needed"):
+                model(features, graph)
+
+
 def test_what_cannot_be_is_said_in_one_line():
     for call, words in (
         (lambda: build("GATT", 5, 3), "did you mean GAT?"),

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, adjacency, low_pass, moved, operand
-from acm.nn.checks import sizes, uniform
+from acm.filters import SparseMatrix, adjacency, low_pass, moved
+from acm.nn.checks import features, sizes, uniform
 from acm.nn.product import product
 
 
@@ -60,12 +60,7 @@ class Baseline(nn.Module):
         Raises:
             UsageError: If the features or the operator are of another size.
         """
-        x = operand(x)
-        if len(x.shape) not in (2, 3) or x.shape[-1] != self.in_channels:
-            raise UsageError(
-                f"x has shape {list(x.shape)}: [N, {self.in_channels}] is needed,"
-                f" for the layer has in_channels={self.in_channels}"
-            )
+        (x,) = features((x,), self.in_channels)
         if isinstance(graph, Tensor):
             graph = moved(self.operator(graph, x.shape[-2]), next(self.parameters()))
         matrices = graph if isinstance(graph, tuple) else (graph,)
