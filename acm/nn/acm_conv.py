@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -12,7 +11,7 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix, known_norm, low_pass
 from acm.nn.checks import CHANNELS, features, finite, known_channels, sizes, uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
-from acm.nn.product import product
+from acm.nn.product import joint_product
 
 
 class ACMConv(nn.Module):
@@ -131,7 +130,7 @@ class ACMConv(nn.Module):
         x = features(x if isinstance(x, tuple) else (x,), self.in_channels, stacked)
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
         # Step 1 begins with one product for all channels, their weights side by side.
-        h = _product(x, self.weight.flatten(-2))
+        h = joint_product(x, self.weight.flatten(-2))
         h = h.view(*h.shape[:-1], len(self.channels), self.out_channels)
         act = self.act
         if self.variant == "acmii" and act is not None:
@@ -186,11 +185,3 @@ class ACMConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels},"
             f" variant={self.variant!r}, channels={self.channels}, mix={self.mix})"
         )
-
-
-def _product(parts: tuple[Tensor | SparseMatrix, ...], weight: Tensor) -> Tensor:
-    """`[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`: nothing is set side by side."""
-    if len(parts) == 1:
-        return product(parts[0], weight)
-    rows = weight.split([part.shape[-1] for part in parts], -2)
-    return functools.reduce(torch.add, (product(part, w) for part, w in zip(parts, rows)))

@@ -1,4 +1,4 @@
-"""The paper's networks of ACM layers: MLP, SGC, GCN, Snowball, and their ACM and ACMII forms.
+"""The paper's networks of ACM layers: MLP, SGC, GCN, and the ACM and ACMII forms.
 
 Every row is a filter-and-mix network; what differs is which channels there are, whether they are
 mixed, where the nonlinearity stands, and what a layer sees. `ARCHITECTURES` says it row by row.
@@ -53,15 +53,7 @@ _ACM_SGC1 = Architecture(
 _ACM_GCN = Architecture(
     2, CHANNELS, mix=True, nonlinear=True, input_dropout=True, equation="ACM(ReLU(ACM(X)))"
 )
-# Snowball-n has n layers, as GCN has two, with the one that classifies: by the times that the paper
-# prints, an epoch of ACM-Snowball-2 takes as long as one of ACM-GCN, ACM-Snowball-3 half as long
-# again. In Luan et al. (2019) n counts the hidden ones only. Their tanh is the ReLU of this paper.
-_SNOWBALL = replace(
-    _SGC1,
-    layers=2,
-    snowball=True,
-    equation="H_l = ReLU(Â [X, H_1, …, H_{l−1}] W_l), Y = Â [X, H_1, …, H_{n−1}] W_n",
-)
+# n counts the layers as in Snowball-n (`acm.nn.baselines.Snowball`); the ReLU is that of ACM-GCN.
 _ACM_SNOWBALL = replace(
     _ACM_GCN,
     layers=2,
@@ -83,8 +75,6 @@ ARCHITECTURES: dict[str, Architecture] = {
     "ACM-SGC-2": replace(_ACM_SGC1, hops=2, equation="Mix(Â² X W_L, (I−Â²) X W_H, X W_I)"),
     "ACM-GCN": _ACM_GCN,
     "ACMII-GCN": replace(_ACM_GCN, variant="acmii", equation="ACMII(ReLU(ACMII(X)))"),
-    "Snowball-2": _SNOWBALL,
-    "Snowball-3": replace(_SNOWBALL, layers=3),
     "ACM-Snowball-2": _ACM_SNOWBALL,
     "ACM-Snowball-3": replace(_ACM_SNOWBALL, layers=3),
     "ACMII-Snowball-2": _ACMII_SNOWBALL,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -43,6 +46,19 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     if not x.is_cpu:
         return x @ weight
     return (_Stacked.apply if torch.is_grad_enabled() else _stacked)(x, weight)
+
+
+def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Tensor:
+    """`[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`: nothing is set side by side.
+
+    Args:
+        parts: Features, each as in `product`.
+        weight: `[F_in, F_out]` or `[B, F_in, F_out]`, with a row for every column of the parts.
+    """
+    if len(parts) == 1:
+        return product(parts[0], weight)
+    rows = weight.split([part.shape[-1] for part in parts], -2)
+    return functools.reduce(torch.add, (product(part, w) for part, w in zip(parts, rows)))
 
 
 def _check_types(x: Tensor | SparseMatrix, weight: Tensor) -> None:

@@ -17,7 +17,6 @@ _MIXED = (
     " and itself (identity)."
 )
 _NONE = "Neighbours have no part in it: they do neither harm nor good."
-_SEEN = "Every layer sees the features and all layers before; each is low-pass."
 _FIRST = "Every layer returns to the first features by a share α; the rest of it is low-pass."
 
 
@@ -60,7 +59,8 @@ def _gcnii(name: str) -> None:
     )
 
 
-def _other(name: str, kind: str, source: str, tables: tuple[int, ...], equation: str, said: str):
+def _other(name: str, kind: str, source: str, tables: tuple[int, ...], equation: str, said: str,
+           **more):  # fmt: skip
     """A row of another paper."""
     register(
         name,
@@ -69,6 +69,7 @@ def _other(name: str, kind: str, source: str, tables: tuple[int, ...], equation:
         heterophily=said,
         tables=tables,
         source=source,
+        **more,
     )
 
 
@@ -131,8 +132,13 @@ _layers("SGC-2", _LOW, (3,), "wu2019simplifying")
 _gcnii("GCNII")
 _gcnii("GCNII*")
 _layers("GCN", _LOW, (2, 3), "kipf2016classification")
-_layers("Snowball-2", _SEEN, (3,), "luan2019break")
-_layers("Snowball-3", _SEEN, (3,), "luan2019break")
+for _number in (2, 3):
+    _other(
+        f"Snowball-{_number}", "Snowball", "luan2019break", (3,),
+        "H_l = tanh(Â [X, H_1, …, H_{l−1}] W_l + b_l), Y = Â [X, H_1, …, H_{n−1}] W_n + b_n",
+        "Every layer sees the features and all layers before; each is low-pass.",
+        fixed={"layers": _number},
+    )  # fmt: skip
 _layers("ACM-SGC-1", _MIXED, (2, 3, 8))
 _layers("ACM-SGC-2", _MIXED, (3, 8))
 _gcnii("ACM-GCNII")

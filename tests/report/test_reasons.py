@@ -57,9 +57,7 @@ def test_what_the_reasons_say_of_the_records_is_so():
     if ("SGC-1", "cornell") in there:
         for r in there["SGC-1", "cornell"].records:
             assert r.weight_decay == 0.01 and 1.57 <= r.val_loss < 1.585 < math.log(5)
-    alike = there["Snowball-2", "cornell"].records
-    assert all(r.weight_decay == 0.005 and 1.38 <= r.val_loss < 1.42 for r in alike)
-    assert sorted(round(100 * r.test_accuracy) for r in alike)[:3] == [38, 41, 70]
+
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from acm.nn.baselines.h2gcn import H2GCN
 from acm.nn.baselines.jk import GATJK, GCNJK
 from acm.nn.baselines.mixhop import MixHop
 from acm.nn.baselines.mlp import MLP
+from acm.nn.baselines.snowball import Snowball
 
 __all__ = [
     "APPNP",
@@ -28,4 +29,5 @@ __all__ = [
     "H2GCN",
     "MLP",
     "MixHop",
+    "Snowball",
 ]

@@ -177,6 +177,14 @@ def graphsage_gcn(m, w, a, x):
     return x
 
 
+def snowball(m, w, a, x):
+    p = (a + np.eye(N)) / (a.sum(1, keepdims=True) + 1)
+    for k in range(m.layers):
+        h = p @ x @ w[f"convs.{k}.weight"] + w[f"convs.{k}.bias"]
+        x = cat([x, relu(h) if m.act == "relu" else np.tanh(h)])
+    return h
+
+
 def geomgcn(m, w, a, x):
     target, source = a.nonzero()
     away = target != source
@@ -209,6 +217,8 @@ CASES = {
     "FAGCN": (fagcn, dict(layers=3, epsilon=0.4)),
     "GraphSAGE": (graphsage, dict(layers=3)),
     "GraphSAGE-gcn": (graphsage_gcn, dict(aggregator="gcn")),
+    "Snowball-tanh": (snowball, dict(layers=3)),
+    "Snowball-relu": (snowball, dict(act="relu")),
     "GeomGCN": (geomgcn, {}),
 }
 

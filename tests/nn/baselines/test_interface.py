@@ -233,6 +233,7 @@ PLACES = {
     "FAGCN": 2 + 2,
     "GraphSAGE": 1,
     "GraphSAGE-gcn": 1,
+    "Snowball": 1,
     "GeomGCN": 2,
 }
 
@@ -272,6 +273,10 @@ SIZES = {
     "FAGCN": (dict(layers=4), lambda F, C, H: F * H + H + 4 * 2 * H + H * C + C),
     "GraphSAGE": (dict(layers=3), lambda F, C, H: 2 * (F * H + H * H + H * C)),
     "GraphSAGE-gcn": (dict(layers=3), lambda F, C, H: F * H + H * H + H * C + 2 * H + C),
+    "Snowball": (
+        dict(layers=3),
+        lambda F, C, H: (F * H + H) + ((F + H) * H + H) + ((F + 2 * H) * C + C),
+    ),
     "GeomGCN": ({}, lambda F, C, H: 8 * (F * H + 8 * H * C)),
 }
 
@@ -324,6 +329,8 @@ def test_bad_sizes_are_refused_in_one_line(name):
         ("FAGCN", dict(epsilon=float("nan")), "epsilon is nan"),
         ("GraphSAGE", dict(layers=0), "layers=0"),
         ("GraphSAGE", dict(aggregator="max"), "aggregator is 'max': 'mean' or 'gcn' is needed"),
+        ("Snowball", dict(layers=0), "layers=0"),
+        ("Snowball", dict(act="elu"), "act is 'elu': 'tanh' or 'relu' is needed"),
         ("GeomGCN", dict(layers=0), "layers=0"),
     ],
 )
