@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -149,7 +149,9 @@ def complete(model: str, dataset: str, protocol: str, given: Mapping[str, Value 
     rest = [n for n in (*HYPERPARAMETERS, *own(model)) if n not in given]
     source = f"{', '.join(given)} as given"
     if rest and base.origin != "given":
-        source += f"; {', '.join(rest)}: {base.sentence()}"
+        notes = (_of_others(note, given) for note in base.notes)
+        left = replace(base, notes=tuple(filter(None, notes)))
+        source += f"; {', '.join(rest)}: {left.sentence()}"
     return replace(
         base, **shared, options=write_options(values), origin="given", source=source, notes=(),
         search=False,
@@ -230,6 +232,15 @@ def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
         options |= {name: values[name] for name in left}
     origin = "slip" if slip else "published"
     return _made(model, dataset, protocol, shared, options, origin, row.source, notes, slip)
+
+
+def _of_others(note: str, given: Iterable[str]) -> str:
+    """A note on what was not printed, without what is given instead."""
+    said, colon, values = note.rpartition(": ")
+    if not said.startswith("not printed"):
+        return note
+    kept = [value for value in values.split(", ") if value.split()[0] not in given]
+    return said + colon + ", ".join(kept) if kept else ""
 
 
 def _chosen(model: str, dataset: str, protocol: str) -> Recipe | None:

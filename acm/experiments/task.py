@@ -161,7 +161,7 @@ def _device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).item()  # `meta` has no numbers
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, ImportError, TypeError) as error:
         raise away from error
     if device.type == "cpu" and device.index:  # which PyTorch takes for the one there is
         raise away

@@ -63,6 +63,11 @@ class Dropout(nn.Module):
         return f"p={self.p.tolist()}"
 
 
+def stacked(module: nn.Module) -> bool:
+    """Whether the weights are those of a batch of trials: each has a dropout of its own then."""
+    return any(part.p.dim() > 0 for part in module.modules() if isinstance(part, Dropout))
+
+
 class _Dropout(torch.autograd.Function):
     """`y = x · keep / (1 − p)`; the gradient draws the same `keep` again instead of storing it.
 

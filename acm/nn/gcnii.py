@@ -191,7 +191,7 @@ class GCNII(nn.Module):
             return_channel_weights: Whether to return also each layer's `α`, `[N, channels]`, in a
                 list.
         """
-        (x,) = features((x,), self.weight_in.shape[-2])
+        (x,) = features((x,), self.weight_in.shape[-2], self.weight_in.dim() > 2)
         if not isinstance(graph, SparseMatrix):
             graph = self.operator(graph, x.shape[-2]).to(self.weight_in)
         first, *between, last = self.dropouts

@@ -135,7 +135,7 @@ _layers("GCN", _LOW, (2, 3), "kipf2016classification")
 for _number in (2, 3):
     _other(
         f"Snowball-{_number}", "Snowball", "luan2019break", (3,),
-        "H_l = tanh(Â [X, H_1, …, H_{l−1}] W_l + b_l), Y = Â [X, H_1, …, H_{n−1}] W_n + b_n",
+        "H_l = ReLU(Â [X, H_1, …, H_{l−1}] W_l + b_l), Y = Â [X, H_1, …, H_{n−1}] W_n + b_n",
         "Every layer sees the features and all layers before; each is low-pass.",
         fixed={"layers": _number},
     )  # fmt: skip

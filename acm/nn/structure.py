@@ -130,9 +130,10 @@ class ACMPlus(nn.Module):
             graph: What `operator` gives, or edges, `[2, E]`.
             return_channel_weights: Whether to return also each layer's `α`, `[N, 4]`, in a list.
         """
-        (x,) = features((x,), self.first.weight.shape[-3])
+        weight = self.first.weight
+        (x,) = features((x,), weight.shape[-3], weight.dim() > 3)
         if not isinstance(graph, tuple):
-            graph = moved(self.operator(graph, x.shape[-2]), self.first.weight)
+            graph = moved(self.operator(graph, x.shape[-2]), weight)
         x = self.input_dropout(x)
         h, first = self.first(x, *graph)
         h = self.dropout(torch.relu(h))

@@ -153,6 +153,10 @@ def test_what_is_given_replaces_and_is_said():
     all_of_it = complete("GCN", "tolokers", "random", {"lr": 1, "weight_decay": 0, "dropout": 0})
     assert all_of_it.hidden == 64 and all_of_it.sentence() == "lr, weight_decay, dropout as given"
     assert complete("GCN", "cora", "random", {}) == recipe("gcn", "cora")
+    assert recipe("Snowball-2", "cora").sentence().endswith("not printed, the default: act relu")
+    assert "default" not in complete("Snowball-2", "cora", "random", {"act": "tanh"}).sentence()
+    other = complete("GCNII", "cora", "fixed", {"layers": 4}).sentence()
+    assert "layers as given" in other and "layers 8" not in other
 
 
 def test_hyperparameters_are_said_in_words():

@@ -219,3 +219,9 @@ def test_an_operator_may_return_something_else_than_a_matrix():
     assert task.low_pass is task.graph(Plain())
     assert torch.equal(task.graph(Dense()), torch.ones(task.x.shape[0], 1))
     assert task.graph(Dense()) is task.graph(Dense())
+
+
+@pytest.mark.parametrize("name", ["hpu", "cpu:1", "cuda:77", "nonsense", None])
+def test_a_device_that_is_not_there_is_said_in_one_line(name):
+    with pytest.raises(UsageError, match=f"device {name!r} is not at hand here: 'cpu' always is"):
+        prepare("synthetic", name)

@@ -195,8 +195,9 @@ def test_bad_arguments_are_said_in_one_line(arguments, words):
 def test_bad_inputs_are_said_in_one_line(graph):
     x, edge_index, weight = graph
     conv = ACMConv(4, 3).double()
-    with pytest.raises(UsageError, match=r"\[N, 4\]"):
-        conv(x[:, :3], edge_index)
+    for features in (x[:, :3], (), (x[:, :2], x[:1, 2:]), (x[:, :2], x[:1, 2:].to_sparse())):
+        with pytest.raises(UsageError, match=r"node features have shape .*\[N, 4\] is needed"):
+            conv(features, edge_index)
     with pytest.raises(UsageError, match="7 x 7 is needed"):
         conv(x, low_pass(edge_index, 8, weight))
     with pytest.raises(UsageError, match="leave edge_weight out"):

@@ -121,7 +121,7 @@ def test_the_acm_snowballs_are_their_layers_on_what_stands_side_by_side(name, gr
 
 def test_a_snowball_without_its_new_rows_is_a_gcn(graph):
     x, edge_index, _ = graph
-    model = build("Snowball-2", 5, 3, hidden=8, act="relu").eval()
+    model = build("Snowball-2", 5, 3, hidden=8).eval()
     gcn = build("GCN", 5, 3, hidden=8).eval()
     with torch.no_grad():
         for conv, plain in zip(model.convs, gcn.convs):

@@ -178,12 +178,39 @@ def test_every_model_takes_sparse_features_and_has_a_gradient_everywhere(name, t
     torch.testing.assert_close(dense, sparse)
 
 
+class Dropped(torch.nn.Module):
+    """One of the models after a dropout, which gives every trial features of its own."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.dropout, self.inner = Dropout(0.3), inner
+
+    def reset_parameters(self):
+        self.inner.reset_parameters()
+
+    def forward(self, x, graph):
+        return self.inner(self.dropout(x), graph)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_within_another_network_every_model_stacks_as_well(name, task):
+    x, edge_index, y, trials = task
+    model = Dropped(make(name, 12, 2, len(y)))
+    graph, protocol = model.inner.operator(edge_index, len(y)), Protocol(max_epochs=3)
+    together = fit(model, x, graph, y, trials, protocol=protocol)
+    apart = fit(model, x, graph, y, trials, protocol=protocol, stack=False)
+    for ours, theirs in zip(together, apart):
+        assert ours.stacked == (name not in ALONE)
+        assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-5)
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_every_model_refuses_features_of_another_shape_in_one_line(name, task):
     x, edge_index, y, _ = task
     model = make(name, 12, 2, len(y)).eval()
     operator = model.operator(edge_index, len(y))
-    for features in (x[:, :5], torch.stack([x, x]), x[0], x[:, :5].to_sparse()):
+    hybrid, batch = x.to_sparse(1), torch.stack([x, x]).to_sparse()
+    for features in (x[:, :5], torch.stack([x, x]), x[0], x[:, :5].to_sparse(), hybrid, batch):
         for graph in (edge_index, operator):
             with pytest.raises(UsageError, match=r"node features have shape \[.*12\] is needed"):
                 model(features, graph)

@@ -1,6 +1,7 @@
 """Ten splits beside many: cells made by hand, and those that were run."""
 
 import math
+import operator
 import random
 import statistics
 
@@ -90,9 +91,9 @@ def test_what_was_run_has_the_table_s_own_splits_and_is_what_the_table_shows():
         assert statistics.fmean(accuracy) == pytest.approx(draw.first.mean, abs=0.5)
     # As the page says.
     gcn, snowball = (
-        [r.outcome for r in d.whole.records]
+        [r.test_accuracy for r in d.whole.records]
         for model in ("GCN", "Snowball-2")
         for d in found
         if (d.model, d.dataset) == (model, "texas")
     )
-    assert [o[:2] for o in gcn] == [o[:2] for o in snowball]
+    assert len(gcn) == 60 and sum(map(operator.ne, gcn, snowball)) == 1

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, adjacency, low_pass, moved
 from acm.nn.checks import features, sizes, uniform
+from acm.nn.dropout import stacked
 from acm.nn.product import product
 
 
@@ -60,11 +61,16 @@ class Baseline(nn.Module):
         Raises:
             UsageError: If the features or the operator are of another size.
         """
-        (x,) = features((x,), self.in_channels)
+        (x,) = features((x,), self.in_channels, stacked(self))
         if isinstance(graph, Tensor):
             graph = moved(self.operator(graph, x.shape[-2]), next(self.parameters()))
         matrices = graph if isinstance(graph, tuple) else (graph,)
         for matrix in matrices:
+            if not isinstance(matrix, SparseMatrix):
+                raise UsageError(
+                    f"the graph is a {type(matrix).__name__}: edges, [2, E], or what operator()"
+                    " returns is needed"
+                )
             if matrix.shape != (x.shape[-2], x.shape[-2]):
                 raise UsageError(
                     f"the operator is {matrix.shape[0]} x {matrix.shape[1]}:"

@@ -87,7 +87,8 @@ class GraphSAGE(Baseline):
         layer = SAGEConv if aggregator == "mean" else Affine
         widths = [in_channels] + [hidden] * (layers - 1) + [out_channels]
         self.convs = nn.ModuleList(layer(i, o) for i, o in zip(widths, widths[1:]))
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in self.convs[1:])
+        # A single layer has the probability all the same, and no use for it.
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(max(1, layers - 1)))
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
         r"""The mean over the neighbours, :math:`D^{-1} A`; with `"gcn"` also over the node."""

@@ -217,8 +217,8 @@ CASES = {
     "FAGCN": (fagcn, dict(layers=3, epsilon=0.4)),
     "GraphSAGE": (graphsage, dict(layers=3)),
     "GraphSAGE-gcn": (graphsage_gcn, dict(aggregator="gcn")),
-    "Snowball-tanh": (snowball, dict(layers=3)),
-    "Snowball-relu": (snowball, dict(act="relu")),
+    "Snowball-tanh": (snowball, dict(act="tanh")),
+    "Snowball-relu": (snowball, dict(layers=3)),
     "GeomGCN": (geomgcn, {}),
 }
 

@@ -306,6 +306,8 @@ def test_bad_sizes_are_refused_in_one_line(name):
         model(x[:, :5], edges)
     with pytest.raises(UsageError, match=f"{N} x {N} is needed"):
         model(x, make(name).operator(edges, N + 1))
+    with pytest.raises(UsageError, match="the graph is a NoneType: edges"):
+        model(x, None)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +332,7 @@ def test_bad_sizes_are_refused_in_one_line(name):
         ("GraphSAGE", dict(layers=0), "layers=0"),
         ("GraphSAGE", dict(aggregator="max"), "aggregator is 'max': 'mean' or 'gcn' is needed"),
         ("Snowball", dict(layers=0), "layers=0"),
-        ("Snowball", dict(act="elu"), "act is 'elu': 'tanh' or 'relu' is needed"),
+        ("Snowball", dict(act="elu"), "act is 'elu': 'relu' or 'tanh' is needed"),
         ("GeomGCN", dict(layers=0), "layers=0"),
     ],
 )
