@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
-from acm.nn.baselines.base import Baseline
+from acm.nn.baselines.base import Affine, Baseline
 from acm.nn.checks import uniform
 from acm.nn.dropout import Dropout
 from acm.nn.each import each
@@ -15,23 +15,8 @@ from acm.nn.product import joint_product
 from acm.nn.propagation import random_walk
 
 
-class SnowballConv(nn.Module):
-    r"""A snowball's layer: :math:`\hat A\, [X, H_1, \dots]\, W + b`.
-
-    Args:
-        in_channels: Features of a node, of all that it sees together.
-        out_channels: Features of a node afterwards.
-
-    Attributes:
-        weight: `W`, `[in_channels, out_channels]`.
-        bias: `b`, `[1, out_channels]`.
-    """
-
-    def __init__(self, in_channels: int, out_channels: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
-        self.bias = nn.Parameter(torch.empty(1, out_channels))
-        self.reset_parameters()
+class SnowballConv(Affine):
+    r"""A snowball's layer: :math:`\hat A\, [X, H_1, \dots]\, W + b`, of all columns together."""
 
     def reset_parameters(self) -> None:
         """Draw both uniformly from ±1/√out_channels."""
