@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -48,6 +48,8 @@ class Recipe:
         source: Where they stand, or why they were chosen.
         notes: What else to know: values out of the printed range, several values in one place.
         search: Whether a search by validation is to replace what is here.
+        left: Which of its own the paper leaves out where it publishes the others.
+        why: Where these come from.
     """
 
     model: str
@@ -62,6 +64,8 @@ class Recipe:
     source: str
     notes: tuple[str, ...] = ()
     search: bool = False
+    left: tuple[str, ...] = ()
+    why: str = ""
 
     def sentence(self) -> str:
         """Where the values come from, in one line."""
@@ -73,6 +77,10 @@ class Recipe:
             "given": self.source,
         }
         more = "".join(f"; {note}" for note in self.notes)
+        if self.left:
+            values = read_options(self.model, self.options)
+            said = ", ".join(f"{name} {values[name]}" for name in self.left)
+            more += f"; not printed, {self.why}: {said}"
         return words[self.origin] + more + ("; to be searched" if self.search else "")
 
 
@@ -108,7 +116,9 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     if protocol != "random":
         there = recipe(model, dataset, "random")
         why = f"it is the recipe for random splits ({there.sentence().removesuffix(_TO_DO)})"
-        return replace(there, protocol=protocol, origin="chosen", source=why, notes=(), search=True)
+        return replace(
+            there, protocol=protocol, origin="chosen", source=why, notes=(), search=True, left=()
+        )
     raise UsageError(
         f"no hyperparameters of {model} on {dataset} are known: give lr, weight_decay and dropout"
     )
@@ -149,12 +159,11 @@ def complete(model: str, dataset: str, protocol: str, given: Mapping[str, Value 
     rest = [n for n in (*HYPERPARAMETERS, *own(model)) if n not in given]
     source = f"{', '.join(given)} as given"
     if rest and base.origin != "given":
-        notes = (_of_others(note, given) for note in base.notes)
-        left = replace(base, notes=tuple(filter(None, notes)))
-        source += f"; {', '.join(rest)}: {left.sentence()}"
+        others = replace(base, left=tuple(name for name in base.left if name not in given))
+        source += f"; {', '.join(rest)}: {others.sentence()}"
     return replace(
         base, **shared, options=write_options(values), origin="given", source=source, notes=(),
-        search=False,
+        search=False, left=(),
     )  # fmt: skip
 
 
@@ -224,23 +233,14 @@ def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
         return None
     if slip and (better := _chosen(model, dataset, protocol)) and better.origin == "searched":
         return replace(better, notes=(f"not as in {row.source}: {'; '.join(notes)}",))
-    if left := sorted(name for name in known if name not in options):
-        chosen = _chosen_rows().get((model, dataset, protocol))
-        values = read_options(model, chosen["options"]) if chosen else known
-        why = f"chosen because {chosen['reason']}" if chosen else "the default"
-        notes.append(f"not printed, {why}: " + ", ".join(f"{n} {values[n]}" for n in left))
-        options |= {name: values[name] for name in left}
+    left = sorted(name for name in known if name not in options)
+    chosen = _chosen_rows().get((model, dataset, protocol))
+    values = read_options(model, chosen["options"]) if chosen else known
+    options |= {name: values[name] for name in left}
     origin = "slip" if slip else "published"
-    return _made(model, dataset, protocol, shared, options, origin, row.source, notes, slip)
-
-
-def _of_others(note: str, given: Iterable[str]) -> str:
-    """A note on what was not printed, without what is given instead."""
-    said, colon, values = note.rpartition(": ")
-    if not said.startswith("not printed"):
-        return note
-    kept = [value for value in values.split(", ") if value.split()[0] not in given]
-    return said + colon + ", ".join(kept) if kept else ""
+    made = _made(model, dataset, protocol, shared, options, origin, row.source, notes, slip)
+    why = f"chosen because {chosen['reason']}" if chosen else "the default"
+    return replace(made, left=tuple(left), why=why)
 
 
 def _chosen(model: str, dataset: str, protocol: str) -> Recipe | None:

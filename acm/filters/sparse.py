@@ -16,6 +16,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torch.eye(1).to_sparse_csr()
 
+#: Sparse matrices of PyTorch that are taken.
+_LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+
 
 class SparseMatrix:
     """A sparse matrix in CSR form whose products have a gradient as cheap as themselves.
@@ -223,13 +226,19 @@ def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
     """`x` ready for `x @ w`: a `torch.sparse` tensor becomes a `SparseMatrix`, all else stays.
 
     Raises:
-        UsageError: If it is no tensor.
+        UsageError: If it is no tensor, or a sparse one that is no matrix.
     """
     if not isinstance(x, Tensor | SparseMatrix):
         raise UsageError(f"the features are a {type(x).__name__}: a tensor is needed")
-    if isinstance(x, Tensor) and x.layout != torch.strided:
-        return SparseMatrix.from_torch(x)
-    return x
+    if isinstance(x, SparseMatrix) or x.layout == torch.strided:
+        return x
+    if x.layout not in _LAYOUTS or x.dim() != 2 or x.dense_dim():
+        raise UsageError(
+            f"node features have shape {list(x.shape)} and layout {x.layout}, of which"
+            f" {x.dense_dim()} dimensions are dense: COO, CSR or CSC of shape"
+            f" [N, {x.shape[-1]}] is needed"
+        )
+    return SparseMatrix.from_torch(x)
 
 
 def pointers(sorted_rows: Tensor, rows: int) -> Tensor:

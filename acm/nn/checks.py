@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence, Set
 from numbers import Real
 
-import torch
 from torch import Tensor, nn
 
 from acm.data.names import check_whole
@@ -15,8 +14,6 @@ from acm.filters import SparseMatrix, operand
 
 #: The channels of a filterbank (section 4.2), in the one order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
-#: What converts to a `SparseMatrix`.
-_LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
 
 
 def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
@@ -48,23 +45,13 @@ def features(
     Raises:
         UsageError: If they are not, or differ in `N`.
     """
-    dims = {2, 3} if stacked else {2}
-    # A sparse tensor of more dimensions, or with dense ones, is no matrix that could be converted.
-    matrices = all(isinstance(p, SparseMatrix) or _is_matrix(p, dims) for p in parts)
-    found = tuple(operand(part) for part in parts) if matrices else ()
-    nodes = {p.shape[-2] for p in found if len(p.shape) in dims}
-    if len(nodes) != 1 or sum(p.shape[-1] for p in found) != in_channels:
+    parts = tuple(operand(part) for part in parts)
+    good = all(len(p.shape) == 2 or (stacked and len(p.shape) == 3) for p in parts)
+    alike = good and len({p.shape[-2] for p in parts}) == 1
+    if not alike or sum(p.shape[-1] for p in parts) != in_channels:
         shapes = " and ".join(str(list(p.shape)) for p in parts) or "()"
         raise UsageError(f"node features have shape {shapes}: [N, {in_channels}] is needed")
-    return found
-
-
-def _is_matrix(part, dims: set[int]) -> bool:
-    if not isinstance(part, Tensor):
-        operand(part)  # which says that a tensor is needed
-    if part.layout == torch.strided:
-        return part.dim() in dims
-    return part.layout in _LAYOUTS and part.dim() == 2 and part.dense_dim() == 0
+    return parts
 
 
 def sizes(**values: int) -> None:

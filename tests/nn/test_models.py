@@ -170,6 +170,13 @@ def test_where_dropout_acts(graph):
         assert torch.equal(model(x, edge_index), model(x, edge_index))
 
 
+def test_dropout_too_says_which_sparse_features_are_no_matrix():
+    x = torch.ones(4, 3)
+    for odd in (x.to_sparse(1), torch.stack([x, x]).to_sparse(), x.to_sparse_bsr((2, 3))):
+        with pytest.raises(UsageError, match=r"node features have shape .* of shape \[N, 3\]"):
+            Dropout(0.5).train()(odd)
+
+
 def test_dropout_on_sparse_features_keeps_their_mean():
     x = torch.ones(2000, 5).to_sparse_csr()
     dropped = Dropout(0.4).train()(x).to_dense()
