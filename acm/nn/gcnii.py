@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
+from acm.nn.affine import Affine
 from acm.nn.checks import features, finite, fraction, known_channels, sizes, uniform
 from acm.nn.dropout import Dropout
 from acm.nn.mixing import mix, weigh
@@ -112,15 +113,15 @@ class GCNII(nn.Module):
     r"""GCNII, GCNII* (Chen et al., 2020) and, with all channels, ACM-GCNII and ACM-GCNII*.
 
     .. math::
-        H^{(0)} = \mathrm{ReLU}(X W_{in}),\quad
+        H^{(0)} = \mathrm{ReLU}(X W_{in} + b_{in}),\quad
         H^{(\ell)} = \mathrm{layer}_\ell(H^{(\ell-1)}),\quad
-        Y = H^{(n)} W_{out},\qquad \beta_\ell = \log(\lambda / \ell + 1)
+        Y = H^{(n)} W_{out} + b_{out},\qquad \beta_\ell = \log(\lambda / \ell + 1)
 
     with the layers of `InitialResidual`, :math:`\hat A_{rw}` as low-pass filter, and dropout before
-    everything that has weights. What this paper prints of the ACM forms are these formulas; that
-    each channel has a residual and weights of its own, and that the maps in and out have no
-    channels, is our choice (the printed times of an epoch agree with it: those of one to four
-    layers lie on a line, one ACM layer apart).
+    everything that has weights. The biases are in Chen et al.'s code, not in the formula. What this
+    paper prints of the ACM forms are these formulas; that each channel has a residual and weights
+    of its own, and that the maps in and out have no channels, is our choice (the printed times of
+    an epoch agree with it: those of one to four layers lie on a line, one ACM layer apart).
 
     Args:
         in_channels: Features of a node, `F`.
@@ -161,23 +162,20 @@ class GCNII(nn.Module):
         if not 0 <= finite("lambda", lambda_) <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
         self.channels, self.mix = known_channels(channels), mix
-        self.weight_in = nn.Parameter(torch.empty(in_channels, hidden))
+        self.map_in = Affine(in_channels, hidden)
         self.convs = nn.ModuleList(
             InitialResidual(
                 hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix, printed
             )
             for depth in range(1, layers + 1)
         )
-        self.weight_out = nn.Parameter(torch.empty(hidden, out_channels))
+        self.map_out = Affine(hidden, out_channels)
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers + 2))
-        self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, uniformly from ±1/√F_out."""
-        for weight in (self.weight_in, self.weight_out):
-            uniform(weight, weight.shape[-1])
-        for conv in self.convs:
-            conv.reset_parameters()
+        """Draw all weights anew, those of the maps in and out as `torch.nn.Linear` does."""
+        for module in (self.map_in, *self.convs, self.map_out):
+            module.reset_parameters()
 
     #: What every layer filters with.
     operator = random_walk
@@ -191,14 +189,15 @@ class GCNII(nn.Module):
             return_channel_weights: Whether to return also each layer's `α`, `[N, channels]`, in a
                 list.
         """
-        (x,) = features((x,), self.weight_in.shape[-2], self.weight_in.dim() > 2)
+        weight = self.map_in.weight
+        (x,) = features((x,), weight.shape[-2], weight.dim() > 2)
         if not isinstance(graph, SparseMatrix):
-            graph = self.operator(graph, x.shape[-2]).to(self.weight_in)
+            graph = self.operator(graph, x.shape[-2]).to(weight)
         first, *between, last = self.dropouts
-        initial = h = torch.relu(product(first(x), self.weight_in))
+        initial = h = torch.relu(self.map_in(first(x)))
         weights = []
         for dropout, conv in zip(between, self.convs):
             h, alpha = conv(dropout(h), initial, graph)
             weights.append(alpha)
-        out = product(last(h), self.weight_out)
+        out = self.map_out(last(h))
         return (out, weights) if return_channel_weights else out

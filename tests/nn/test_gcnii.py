@@ -31,7 +31,7 @@ def exact(edge_index):
 
 def evaluate(model, x, edge_index, lambda_, alpha, star):
     p, every = parameters(model), filters(edge_index, len(x))
-    h = first = relu(x.numpy() @ p["weight_in"])
+    h = first = relu(x.numpy() @ p["map_in.weight"] + p["map_in.bias"])
     for depth in range(1, len(model.convs) + 1):
         w = p[f"convs.{depth - 1}.weight"]
         beta = math.log(lambda_ / depth + 1)
@@ -49,7 +49,7 @@ def evaluate(model, x, edge_index, lambda_, alpha, star):
             h = mixed(parts, *(p[n] for n in names))
         else:
             h = sum(parts)
-    return h @ p["weight_out"]
+    return h @ p["map_out.weight"] + p["map_out.bias"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,14 +115,17 @@ def test_the_limits(graph, name):
     a = low_pass(edge_index, 7).to(x)
 
     def first(model):
-        return torch.relu(x @ model.weight_in)
+        return torch.relu(x @ model.map_in.weight + model.map_in.bias)
+
+    def last(model, h):
+        return h @ model.map_out.weight + model.map_out.bias
 
     # λ = 0: no layer has weights; what remains is a personalised PageRank of three steps.
     model = build(name, 5, 3, 6, layers=3, lambda_=0.0, alpha=0.3).double().eval()
     h = first(model)
     for _ in range(3):
         h = 0.7 * (a @ h) + 0.3 * first(model)
-    torch.testing.assert_close(model(x, edge_index), h @ model.weight_out)
+    torch.testing.assert_close(model(x, edge_index), last(model, h))
     # α = 0: nothing returns but, in GCNII*, by the second matrix.
     model = build(name, 5, 3, 6, layers=3, lambda_=1.0, alpha=0.0).double().eval()
     h = first(model)
@@ -132,7 +135,7 @@ def test_the_limits(graph, name):
         if name == "GCNII*":
             weighted = weighted + first(model) @ conv.weight[1]
         h = torch.relu((1 - beta) * (a @ h) + beta * weighted)
-    torch.testing.assert_close(model(x, edge_index), h @ model.weight_out)
+    torch.testing.assert_close(model(x, edge_index), last(model, h))
     # α = 1: the graph is of no account but, in GCNII*, by the first matrix.
     model = build(name, 5, 3, 6, layers=3, alpha=1.0).double().eval()
     if name == "GCNII*":
@@ -146,14 +149,15 @@ def test_number_of_parameters(name):
     model = build(name, 50, 3, hidden=6, layers=4)
     k = 3 if name.startswith("ACM") else 1
     layer = k * 36 * (2 if name.endswith("*") else 1) + (3 * 6 + 9 if k == 3 else 0)
-    assert sum(p.numel() for p in model.parameters()) == 50 * 6 + 4 * layer + 6 * 3
+    assert sum(p.numel() for p in model.parameters()) == 50 * 6 + 6 + 4 * layer + 6 * 3 + 3
 
 
 def test_initial_weights_fill_their_ranges():
     torch.manual_seed(0)
-    model = build("ACM-GCNII", 300, 7, layers=1)
+    model = build("ACM-GCNII", 300, 70, layers=1)
     for weight, bound in (
-        (model.weight_in, 1 / 8), (model.weight_out, 7**-0.5), (model.convs[0].weight, 1 / 8),
+        (model.map_in.weight, 300**-0.5), (model.map_in.bias, 300**-0.5),
+        (model.map_out.weight, 1 / 8), (model.map_out.bias, 1 / 8), (model.convs[0].weight, 1 / 8),
         (model.convs[0].weight_tilde, 1), (model.convs[0].weight_mix, 3**-0.5),
     ):  # fmt: skip
         assert 0.75 * bound < weight.detach().abs().max() <= bound

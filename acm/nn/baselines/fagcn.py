@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from acm.filters import SparseMatrix, low_pass
+from acm.nn.affine import Affine
 from acm.nn.baselines.attention import attend, pair_sum
-from acm.nn.baselines.base import Affine, Baseline, proper_edges
+from acm.nn.baselines.base import Baseline, proper_edges
 from acm.nn.checks import fraction
 from acm.nn.dropout import Dropout
 from acm.nn.each import each

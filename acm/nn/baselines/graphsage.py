@@ -8,7 +8,8 @@ from torch.nn import functional
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, low_pass
-from acm.nn.baselines.base import Affine, Baseline, glorot, proper_edges
+from acm.nn.affine import Affine
+from acm.nn.baselines.base import Baseline, glorot, proper_edges
 from acm.nn.dropout import Dropout
 from acm.nn.product import product
 

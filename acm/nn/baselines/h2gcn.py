@@ -7,7 +7,8 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from acm.filters import SparseMatrix, low_pass
-from acm.nn.baselines.base import Affine, Baseline, BatchNorm, proper_edges
+from acm.nn.affine import Affine
+from acm.nn.baselines.base import Baseline, BatchNorm, proper_edges
 from acm.nn.dropout import Dropout
 
 

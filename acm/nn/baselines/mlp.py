@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from acm.filters import SparseMatrix
-from acm.nn.baselines.base import Affine, Baseline
+from acm.nn.affine import Affine
+from acm.nn.baselines.base import Baseline
 from acm.nn.dropout import Dropout
 
 

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
-from acm.nn.baselines.base import Affine, Baseline
+from acm.nn.affine import Affine
+from acm.nn.baselines.base import Baseline
 from acm.nn.checks import uniform
 from acm.nn.dropout import Dropout
 from acm.nn.each import each

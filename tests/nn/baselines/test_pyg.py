@@ -11,7 +11,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.utils import add_remaining_self_loops, to_undirected
 
 from acm.nn import baselines
-from acm.nn.baselines.base import Affine
+from acm.nn.affine import Affine
 from acm.nn.baselines.fagcn import FAConv
 from acm.nn.baselines.gat import GATConv
 from acm.nn.baselines.graphsage import SAGEConv
