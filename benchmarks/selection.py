@@ -1,10 +1,11 @@
 """What choosing by test adds when every configuration is tried on splits of its own.
 
     python benchmarks/selection.py --store results/wisconsin-selection.csv
+    python benchmarks/selection.py --store results/cora-selection.csv --dataset cora
 
-GCN on Wisconsin over the ranges that the paper prints: 270 configurations, each on ten random
-splits that no other one has, 2,700 trainings. Records are stored as they come; an interrupted run
-goes on where it was. The results page reads them.
+GCN over the ranges that the paper prints: 270 configurations, each on ten random splits that no
+other one has, 2,700 trainings. Records are stored as they come; an interrupted run goes on where
+it was. The results page reads them.
 """
 
 from __future__ import annotations

@@ -118,10 +118,10 @@ class GCNII(nn.Module):
         Y = H^{(n)} W_{out} + b_{out},\qquad \beta_\ell = \log(\lambda / \ell + 1)
 
     with the layers of `InitialResidual`, :math:`\hat A_{rw}` as low-pass filter, and dropout before
-    everything that has weights. The biases are in Chen et al.'s code, not in the formula. What this
-    paper prints of the ACM forms are these formulas; that each channel has a residual and weights
-    of its own, and that the maps in and out have no channels, is our choice (the printed times of
-    an epoch agree with it: those of one to four layers lie on a line, one ACM layer apart).
+    everything that has weights. No formula of the maps in and out is printed; they are those of
+    Chen et al.'s code. That each channel of an ACM form has a residual and weights of its own, and
+    that the maps in and out have no channels, is our choice (the printed times of an epoch agree
+    with it: those of one to four layers lie on a line, one ACM layer apart).
 
     Args:
         in_channels: Features of a node, `F`.

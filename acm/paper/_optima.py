@@ -79,6 +79,11 @@ def _notes(record: dict[str, str], protocol: str, found: dict[str, object]) -> l
         notes.append(f"weight_decay is printed as {record['weight_decay']}: the first is used")
     if protocol == "random" and (twin := _same_row(record)):
         notes.append(f"the whole row is that of {twin}, result included: most likely a slip")
+    elif name.startswith("SGC") and found["dropout"]:
+        notes.append(
+            f"dropout {found['dropout']:g} is printed for a model whose other rows have none: most"
+            f" likely this is a row of ACM-{name}"
+        )
     if protocol == "random" and name == "FAGCN" and float(record["dropout"]) == 0:
         # Its release has 0.5, and so may have what ran.
         notes.append(

@@ -13,10 +13,14 @@ from acm.errors import UsageError
 from acm.report.comparison import Comparison
 from acm.report.numbers import signed
 from acm.report.table3 import Place
+from acm.training import Protocol
 
 #: Means of so unlike lengths are called different: the paper rounds its times to two or three
 #: digits, and lengths of single trainings vary.
 CLOSE = 0.15
+
+#: The rule of nine graphs ends no training sooner: the epochs that its window asks for.
+SOONEST = Protocol().window + 2
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,14 @@ def lengths_sentence(found: list[Lengths]) -> str:
     if not found:
         return "No cell that was run has its times printed."
     close = sum(each.close for each in found)
+    longer = [each for each in found if each.paper > (1 + CLOSE) * SOONEST]
+    as_long = sum(each.close for each in longer)
     return (
         f"Of {len(found)} cells whose times the paper prints {close}"
         f" ({100 * close / len(found):.0f} %) trained as long here as there, within"
-        f" {100 * CLOSE:.0f} % of the mean number of epochs."
+        f" {100 * CLOSE:.0f} % of the mean number of epochs. None can stop before {SOONEST}, so"
+        f" that lengths near that say little: of the {len(longer)} that went on for longer in the"
+        f" paper, {as_long} did here as well."
     )
 
 

@@ -72,6 +72,28 @@ def variants_table(found: dict[str, dict]) -> pd.DataFrame:
     ).set_index("graph")
 
 
+def variants_lengths(found: dict[str, dict]) -> pd.DataFrame:
+    """Accuracy and mean number of epochs for every graph and value, as a table.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if not found:
+        raise UsageError("no variant was run")
+    return pd.DataFrame(
+        [
+            {
+                "graph": dataset,
+                "value": f"{value:g}" if isinstance(value, float) else value,
+                "ours": cell.ours,
+                "epochs": f"{statistics.fmean(r.epochs for r in cell.records):,.0f}",
+            }
+            for dataset, cells in found.items()
+            for value, cell in sorted(cells.items())
+        ]
+    ).set_index("graph")
+
+
 def variants_sentence(found: dict[str, dict]) -> str:
     """In how many cells each value agrees with the paper, in words."""
     values = sorted({value for cells in found.values() for value in cells})

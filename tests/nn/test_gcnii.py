@@ -154,7 +154,7 @@ def test_number_of_parameters(name):
 
 def test_initial_weights_fill_their_ranges():
     torch.manual_seed(0)
-    model = build("ACM-GCNII", 300, 70, layers=1)
+    model = build("ACM-GCNII", 300, 700, layers=1)
     for weight, bound in (
         (model.map_in.weight, 300**-0.5), (model.map_in.bias, 300**-0.5),
         (model.map_out.weight, 1 / 8), (model.map_out.bias, 1 / 8), (model.convs[0].weight, 1 / 8),

@@ -81,6 +81,25 @@ def test_the_notes_of_an_optimum_tell_of_its_disagreement():
     assert ("ACMII-GCN", "cornell", "random") in told
 
 
+def test_rows_of_sgc_with_a_dropout_take_as_long_as_their_acm_form():
+    # SGC has no place for a dropout, and is faster than ACM-SGC everywhere else.
+    odd, others = {}, []
+    for row in table("hyperparameters_baselines"):
+        if row.model.startswith("SGC"):
+            ratio = row.epoch_ms / hyperparameters(f"ACM-{row.model}", row.dataset).epoch_ms
+            if row.dropout:
+                odd[row.model, row.dataset] = ratio
+                assert any(f"ACM-{row.model}" in note for note in row.notes)
+            else:
+                others.append(ratio)
+                assert not any("dropout" in note for note in row.notes)
+    assert odd.keys() == {
+        ("SGC-2", "citeseer"), ("SGC-2", "squirrel"), ("SGC-1", "pubmed"), ("SGC-2", "pubmed"),
+    }  # fmt: skip
+    assert len(others) == 14 and max(others) < 0.7
+    assert all(0.99 < ratio < 1.07 for ratio in odd.values())
+
+
 def test_the_rows_that_repeat_an_acm_model_are_those_of_sgc_on_pubmed():
     twins = {
         (row.model, row.dataset)

@@ -3,7 +3,7 @@
 import pytest
 
 from acm.experiments import cell
-from acm.report.lengths import CLOSE, Lengths, lengths, lengths_sentence, lengths_table
+from acm.report.lengths import CLOSE, SOONEST, Lengths, lengths, lengths_sentence, lengths_table
 from acm.report.table3 import table_3
 from tests.records import make_record
 
@@ -47,3 +47,16 @@ def test_the_table_has_what_differs_the_most_different_first():
     assert table["graph"].tolist() == ["cornell", "texas"]
     assert table["epochs, paper"].tolist() == ["4,000", "100"]
     assert table["difference"].tolist() == ["−75 %", "+50 %"]
+
+
+def test_of_lengths_that_the_rule_leaves_open_it_is_said_how_many_agree():
+    assert SOONEST == 202  # beyond epoch 200, counted from 0: FIDELITY 15
+    found = [
+        Lengths("GCN", "cora", 202, 202),
+        Lengths("GCN", "texas", 202, 232),  # not longer by 15 %, though only just
+        Lengths("GCN", "cornell", 300, 310),
+        Lengths("GCN", "film", 300, 400),
+    ]
+    said = lengths_sentence(found)
+    assert "Of 4 cells whose times the paper prints 3 (75 %)" in said
+    assert said.endswith("of the 2 that went on for longer in the paper, 1 did here as well.")

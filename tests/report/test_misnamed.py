@@ -1,0 +1,80 @@
+"""Rows that are another model's: which are found, and what is said of both trainings."""
+
+import pytest
+
+from acm.errors import UsageError
+from acm.experiments.store import results
+from acm.paper import hyperparameters, published
+from acm.report.misnamed import (
+    misnamed,
+    misnamed_sentence,
+    misnamed_table,
+    rows_with_dropout,
+    times,
+)
+from acm.report.table3 import table_3
+from tests.records import make_records
+
+
+def test_rows_with_a_dropout_are_those_of_three_graphs():
+    assert rows_with_dropout("sgc-2") == ["squirrel", "citeseer", "pubmed"]
+    assert rows_with_dropout("SGC-1") == ["pubmed"]
+
+
+def test_times_are_the_printed_ones_of_graphs_that_both_have():
+    ratio = times("SGC-2")
+    assert len(ratio) == 9 and "deezer-europe" not in ratio
+    assert ratio["squirrel"] == 35.06 / 35.20 and ratio["pubmed"] == 1
+
+
+def row_of(dataset):
+    row = hyperparameters("SGC-2", dataset)
+    return {"lr": row.lr, "weight_decay": row.weight_decay, "dropout": row.dropout}
+
+
+def test_a_row_counts_once_both_trainings_are_there():
+    own = [
+        *make_records("SGC-2", "citeseer", *[0.78, 0.80] * 5),
+        *make_records("SGC-2", "squirrel", *[0.42, 0.44] * 5),
+        # The other model with hyperparameters of its own is not what is asked for.
+        *make_records("ACM-SGC-2", "citeseer", *[0.1] * 10),
+        # And half a cell does not count.
+        *make_records("ACM-SGC-2", "squirrel", *[0.4] * 5, hyperparameters=row_of("squirrel")),
+    ]
+    assert misnamed(table_3(own), own, "SGC-2") == []
+    asked = row_of("citeseer")
+    form = make_records("ACM-SGC-2", "citeseer", *[0.80, 0.82] * 5, hyperparameters=asked)
+    assert misnamed(table_3(form), form, "SGC-2") == []  # the model itself was not run
+    (found,) = misnamed(table_3(own + form), own + form, "sgc-2")
+    paper = published("sota", model="SGC-2", dataset="citeseer")
+    assert found.dataset == "citeseer" and found.instead.published == paper == found.own.published
+    assert (found.own.verdict, found.instead.verdict) == ("lower", "reproduced")
+    assert misnamed_table([found]).loc["SGC-2, citeseer"].to_dict() == {
+        "paper": paper.shown, "epochs, paper": "826",
+        "SGC": "79.00 ± 1.05", "epochs, SGC": "203",
+        "ACM-SGC": "81.00 ± 1.05", "epochs, ACM-SGC": "203",
+    }  # fmt: skip
+    assert misnamed_sentence([found]) == (
+        "Of 1 printed means the ACM form agrees with 1, the model that they are printed for with"
+        " none."
+    )
+
+
+def test_other_models_and_no_rows_are_refused():
+    for ask in (times, rows_with_dropout, lambda name: misnamed({}, [], name)):
+        with pytest.raises(UsageError, match="SGC-9"):
+            ask("SGC-9")
+        with pytest.raises(UsageError, match="GCNII.*SGC-1, SGC-2"):
+            ask("GCNII")
+    with pytest.raises(UsageError, match="no row"):
+        misnamed_table([])
+
+
+def test_the_records_bear_out_what_the_errata_and_reasons_say():
+    records = results("sota").records()
+    found = misnamed(table_3(records), records, "SGC-2")
+    assert [each.dataset for each in found] == ["squirrel", "citeseer"]
+    for each in found:
+        assert each.own.verdict != "reproduced" and each.instead.verdict == "reproduced"
+        here = [sum(r.epochs for r in c.records) / 10 for c in (each.own, each.instead)]
+        assert abs(here[1] / each.epochs - 1) < 0.06 and abs(here[0] / each.epochs - 1) > 0.2
