@@ -35,17 +35,21 @@ def read_own(words: list[str]) -> dict[str, str]:
     """What `--own` gives the model's own hyperparameters, as text by their names.
 
     Raises:
-        UsageError: If a word is not `NAME=X`, or the name that of an option.
+        UsageError: If a word is not `NAME=X`, or the name that of an option or of another word.
     """
     from acm.errors import UsageError
 
+    found = {}
     for word in words:
         if not all(word.partition("=")):
             raise UsageError(f"--own {word}: NAME=X is needed, such as layers=8")
         name, _, value = word.partition("=")
         if name in HYPERPARAMETERS:
             raise UsageError(f"--own {word}: that is --{name.replace('_', '-')} {value}")
-    return dict(word.split("=", 1) for word in words)
+        if name in found:
+            raise UsageError(f"--own {word}: {name} is given twice, as {found[name]} as well")
+        found[name] = value
+    return found
 
 
 def place(args):

@@ -73,6 +73,7 @@ examples:
     values.add_argument("--hidden", type=whole, metavar="N", help="width of the hidden layer")
     values.add_argument(
         "--own",
+        action="extend",
         nargs="+",
         default=[],
         metavar="NAME=X",

@@ -47,6 +47,7 @@ examples:
         values.add_argument(f"--{name.replace('_', '-')}", metavar="X,X", help=f"values of {name}")
     values.add_argument(
         "--own",
+        action="extend",
         nargs="+",
         default=[],
         metavar="NAME=X,X",

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acm import kernels
+from acm.errors import UsageError
 from acm.filters import SparseMatrix, operand
 from acm.nn.checks import probability
 
@@ -40,10 +41,16 @@ class Dropout(nn.Module):
         """Drop values of a matrix `[N, F]`, dense or sparse, or of a batch of them.
 
         A batch of trials may share the matrix: each then has its own draw of it.
+
+        Raises:
+            UsageError: If the values are no floating-point numbers.
         """
         if not self.training:
             return x
         x = operand(x)
+        kind = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
+        if not kind.is_floating_point:
+            raise UsageError(f"dropout of values of {kind}: floating-point ones are needed")
         if isinstance(x, SparseMatrix):
             return x.with_value(self._drop(x.value, x.value.dim() > 1))
         return self._drop(x, x.dim() > 2)

@@ -10,9 +10,9 @@ import pandas as pd
 
 from acm import paper
 from acm.data.names import PAPER_DATASETS
-from acm.errors import UsageError, unknown
+from acm.errors import UsageError
 from acm.experiments import Record
-from acm.nn import model_name
+from acm.nn import MODELS, model_name
 from acm.report.comparison import Comparison, by_cell, compare
 from acm.report.lengths import lengths
 from acm.report.table3 import Place
@@ -63,13 +63,15 @@ def misnamed(
         UsageError: If it is another model.
     """
     model, found = _sgc(model), []
-    forms = by_cell([r for r in records if (r.model, r.protocol) == (f"ACM-{model}", "random")])
+    form = MODELS[f"ACM-{model}"]
+    whole = form.name, "random", "+".join(form.channels), form.mix
+    forms = by_cell([r for r in records if (r.model, r.protocol, r.channels, r.mix) == whole])
     there = {(c[0].dataset, c[0].lr, c[0].weight_decay, c[0].dropout): c for c in forms}
     for dataset in rows_with_dropout(model):
         row, own = _row(model, dataset), cells.get((model, dataset))
-        form = there.get((dataset, row.lr, row.weight_decay, row.dropout), [])
-        if own is not None and len(form) == len(own.records):
-            instead = replace(compare(form), published=own.published)
+        trained = there.get((dataset, row.lr, row.weight_decay, row.dropout), [])
+        if own is not None and len(trained) == len(own.records):
+            instead = replace(compare(trained), published=own.published)
             (printed,) = lengths({(model, dataset): own})
             found.append(Misnamed(model, dataset, printed.paper, own, instead))
     return found
@@ -119,7 +121,7 @@ def times(model: str) -> dict[str, float]:
 
 def _sgc(model: str) -> str:
     if (name := model_name(model)) not in ROWS:
-        raise unknown("row of SGC", model, ROWS)
+        raise UsageError(f"{model}: one of {', '.join(ROWS)} is needed")
     return name
 
 

@@ -306,6 +306,11 @@ def test_run_says_where_the_recipe_is_from(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out.splitlines()
     assert "alpha 0.1, lambda 1.0, layers 1, channels low+high+identity" in said[0]
     assert "lr, weight_decay, dropout, hidden, layers, lambda as given; alpha: " in said[1]
+    # One list after another adds to it, and nothing is given twice.
+    assert main([*arguments, *QUICK, "--own", "layers=1", "--own", "lambda=1"]) == 0
+    assert "lambda 1" in capsys.readouterr().out
+    assert main([*arguments, "--own", "layers=1", "--own", "layers=2"]) == 2
+    assert "--own layers=2: layers is given twice, as 1 as well" in capsys.readouterr().err
     assert main([*arguments, "--own", "layers"]) == 2
     assert "NAME=X is needed" in capsys.readouterr().err
 

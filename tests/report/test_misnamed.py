@@ -38,7 +38,10 @@ def test_a_row_counts_once_both_trainings_are_there():
         *make_records("SGC-2", "squirrel", *[0.42, 0.44] * 5),
         # The other model with hyperparameters of its own is not what is asked for.
         *make_records("ACM-SGC-2", "citeseer", *[0.1] * 10),
-        # And half a cell does not count.
+        # Nor is one with a channel alone, and half a cell does not count.
+        *make_records(
+            "ACM-SGC-2", "citeseer", *[0.1] * 10, channels="low", hyperparameters=row_of("citeseer")
+        ),
         *make_records("ACM-SGC-2", "squirrel", *[0.4] * 5, hyperparameters=row_of("squirrel")),
     ]
     assert misnamed(table_3(own), own, "SGC-2") == []
