@@ -57,6 +57,11 @@ class Hyperparameters:
     seconds: float | None = None
     result: Published | None = field(default=None, repr=False)
 
+    @property
+    def epochs(self) -> float | None:
+        """How many epochs a run took, by its two times; `None` without them."""
+        return 1000 * self.seconds / self.epoch_ms if self.seconds and self.epoch_ms else None
+
 
 def _optional(text: str | None, kind: type) -> object:
     return None if text in (None, "", "-") else kind(text)

@@ -41,6 +41,11 @@ class Comparison:
         return f"{self.mean:.2f}" + ("" if math.isnan(self.std) else f" ± {self.std:.2f}")
 
     @property
+    def epochs(self) -> float:
+        """The mean number of epochs of our trainings."""
+        return statistics.fmean(record.epochs for record in self.records)
+
+    @property
     def delta(self) -> float:
         """Ours less the paper's mean, in points; NaN without a published one."""
         there = self.published is not None and self.published.mean is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -61,9 +60,8 @@ def lengths(cells: Mapping[Place, Comparison]) -> list[Lengths]:
             printed = paper.hyperparameters(model, dataset)
         except UsageError:
             continue
-        if printed.epoch_ms and printed.seconds and cell.records[0].protocol == "random":
-            ours = statistics.fmean(record.epochs for record in cell.records)
-            found.append(Lengths(model, dataset, ours, 1000 * printed.seconds / printed.epoch_ms))
+        if printed.epochs and cell.records[0].protocol == "random":
+            found.append(Lengths(model, dataset, cell.epochs, printed.epochs))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -14,7 +13,6 @@ from acm.errors import UsageError
 from acm.experiments import Record
 from acm.nn import MODELS, model_name
 from acm.report.comparison import Comparison, by_cell, compare
-from acm.report.lengths import lengths
 from acm.report.table3 import Place
 
 ROWS = ("SGC-1", "SGC-2")
@@ -72,8 +70,7 @@ def misnamed(
         trained = there.get((dataset, row.lr, row.weight_decay, row.dropout), [])
         if own is not None and len(trained) == len(own.records):
             instead = replace(compare(trained), published=own.published)
-            (printed,) = lengths({(model, dataset): own})
-            found.append(Misnamed(model, dataset, printed.paper, own, instead))
+            found.append(Misnamed(model, dataset, row.epochs, own, instead))
     return found
 
 
@@ -90,9 +87,9 @@ def misnamed_table(found: list[Misnamed]) -> pd.DataFrame:
             "paper": [each.own.published.shown for each in found],
             "epochs, paper": [f"{each.epochs:,.0f}" for each in found],
             "SGC": [each.own.ours for each in found],
-            "epochs, SGC": [_epochs(each.own) for each in found],
+            "epochs, SGC": [f"{each.own.epochs:,.0f}" for each in found],
             "ACM-SGC": [each.instead.ours for each in found],
-            "epochs, ACM-SGC": [_epochs(each.instead) for each in found],
+            "epochs, ACM-SGC": [f"{each.instead.epochs:,.0f}" for each in found],
         },
         index=pd.Index([f"{each.model}, {each.dataset}" for each in found], name="row"),
     )
@@ -130,7 +127,3 @@ def _row(model: str, dataset: str) -> paper.Hyperparameters | None:
         return paper.hyperparameters(model, dataset)
     except UsageError:
         return None
-
-
-def _epochs(comparison: Comparison) -> str:
-    return f"{statistics.fmean(record.epochs for record in comparison.records):,.0f}"
