@@ -74,14 +74,14 @@ def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: 
     Returns:
         Milliseconds of a trial's epoch, the first of each batch left out, and the fits.
     """
-    from acm.experiments.task import fit_trials
-    from acm.training import protocol_for
+    from acm.experiments.run import train_trials
+    from acm.training import training_protocol
 
     stamps: list[tuple[int, float]] = []
-    *_, fits = fit_trials(
+    *_, fits = train_trials(
         trials,
         device,
-        protocol=replace(protocol_for(trials[0].dataset), max_epochs=epochs, window=None),
+        protocol=replace(training_protocol(trials[0].dataset), max_epochs=epochs, window=None),
         batch=batch,
         keep_weights=False,
         keep_going=True,  # diverging costs as much time
@@ -124,13 +124,13 @@ def _free() -> int:
 
 def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
     from acm.experiments import run_cell
-    from acm.experiments.places import Place, compute, cores
+    from acm.experiments.workers import Workers, compute, cores
 
-    place = Place("processes")  # as `acm run`
+    place = Workers("processes")  # as `acm run`
     # Compile what is to be compiled, and load the graph, in each of them.
     list(compute(_warm_up, [(graph, args.model)] * cores(), place))
     start = time.perf_counter()
-    records = run_cell(graph, args.model, splits=args.splits, progress=False, place=place)
+    records = run_cell(graph, args.model, splits=args.splits, progress=False, workers=place)
     seconds = time.perf_counter() - start
     epochs = sum(record.epochs for record in records)
     return {
@@ -143,9 +143,9 @@ def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
 
 
 def _warm_up(what: tuple[str, str]) -> None:
-    from acm.experiments import cell
+    from acm.experiments import trials_of
 
-    few_epochs(cell(*what, splits=2), 2)
+    few_epochs(trials_of(*what, splits=2), 2)
     time.sleep(1)  # so that every process gets one
 
 
@@ -153,11 +153,11 @@ def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
     import torch
     from baselines import BASELINES, epochs
 
-    from acm.experiments import cell
-    from acm.experiments.places import cores
+    from acm.experiments import trials_of
+    from acm.experiments.workers import cores
 
     x = task.x if isinstance(task.x, torch.Tensor) else task.x.to_dense()
-    (trial,) = cell(task.name, args.model, splits=1)
+    (trial,) = trials_of(task.name, args.model, splits=1)
     split = task.split(trial)
     shape = x.shape[1], task.num_classes, trial.hidden, trial.dropout
     model = BASELINES[kind](task.low_pass, *shape)
@@ -179,11 +179,11 @@ def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
 
 def curve(graph: str, args: argparse.Namespace) -> list[dict[str, float]]:
     """Time of a trial's epoch over batch sizes, in this process."""
-    from acm.experiments import cell
-    from acm.experiments.batch import on_threads
-    from acm.experiments.places import cores
+    from acm.experiments import trials_of
+    from acm.experiments.run import on_threads
+    from acm.experiments.workers import cores
 
-    trials = cell(graph, args.model, splits=args.trials)
+    trials = trials_of(graph, args.model, splits=args.trials)
     points = []
     for threads in sorted({1, cores()} if args.device == "cpu" else {1}):
         with on_threads(threads):
@@ -288,8 +288,10 @@ def main() -> None:
         for point in results:
             print(f"| {point['threads']} | {point['batch']} | {point['ms']:.3f} |")
     else:
-        print("| graph | s (splits) | epochs | ms a trial-epoch | test % | peak MB | dense, ms an"
-              " epoch | times ours | peak MB | PyG, ms an epoch | times ours | peak MB |")
+        print(
+            "| graph | s (splits) | epochs | ms a trial-epoch | test % | peak MB | dense, ms an"
+            " epoch | times ours | peak MB | PyG, ms an epoch | times ours | peak MB |"
+        )
         print("| --- |" + " ---: |" * 11)
     for graph in args.graphs:
         results.append(compare(graph, args))

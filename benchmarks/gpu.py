@@ -88,8 +88,8 @@ class Run:
         """The trials' records, trained if the store lacks them; fewer if time runs out."""
         from acm.errors import UsageError
         from acm.experiments import Store
-        from acm.experiments.batch import batches, run_batch
-        from acm.experiments.places import Place, cores
+        from acm.experiments.run import batches, train_batch
+        from acm.experiments.workers import Workers, cores
 
         kept, stop = Store(self.out / store), threading.Event()
         timer = threading.Timer(max(seconds, 0), stop.set)
@@ -97,9 +97,9 @@ class Run:
         try:
             there = kept.find(trials)
             todo = [trial for trial in trials if trial not in there]
-            for batch in batches(todo, device, place=Place(workers=1)):
+            for batch in batches(todo, device, workers=Workers(workers=1)):
                 batch = replace(batch, threads=cores())
-                rows = run_batch(batch, stop)
+                rows = train_batch(batch, stop)
                 kept.extend([row for row in rows if not isinstance(row, UsageError)])
         except InterruptedError:
             pass  # the batch in flight is lost
@@ -113,13 +113,14 @@ def agreement(run: Run) -> None:
     import torch
     from cell import few_epochs
 
-    from acm.experiments import cell, prepare
-    from acm.nn import Dropout, build
+    from acm.experiments import prepare, trials_of
+    from acm.nn import Dropout
+    from acm.registry import build
     from acm.training import Setting
     from acm.training.stack import Stack
 
     drawn, first = [], []
-    trial = cell("cornell", "ACM-GCN", splits=1)[0]
+    trial = trials_of("cornell", "ACM-GCN", splits=1)[0]
     for device in ("cpu", run.device):
         layer = Dropout(trial.dropout or 0.5).to(device)
         layer.key = torch.tensor(0x2545F4914F6CDD1D, device=device)
@@ -136,7 +137,7 @@ def agreement(run: Run) -> None:
           f" {run.summary['same initial weights']}")  # fmt: skip
     losses = {}
     for graph in [g for g in ("cornell", "chameleon", "cora") if g in run.graphs]:
-        one = cell(graph, "ACM-GCN", splits=1)
+        one = trials_of(graph, "ACM-GCN", splits=1)
         curves = [few_epochs(one, run.epochs, 1, d)[1][0].history for d in ("cpu", run.device)]
         for name in ("train_loss", "val_loss"):
             off = [abs(a - b) for a, b in zip(*(getattr(c, name) for c in curves), strict=True)]
@@ -144,7 +145,7 @@ def agreement(run: Run) -> None:
             losses[f"{graph} {name}"] = steps | {"most": max(off)}
             print(f"{graph}, {name} on CPU and GPU differ by {losses[f'{graph} {name}']}")
     run.save("losses differ by", losses)
-    trials = cell("cornell", "ACM-GCN", splits=run.splits)
+    trials = trials_of("cornell", "ACM-GCN", splits=run.splits)
     start = time.monotonic()
     pair = [run.records(trials, "runs.csv", run.device, run.left(0.2)),
             run.records(trials, "cpu.csv", "cpu", run.left(0.35))]  # fmt: skip
@@ -152,12 +153,15 @@ def agreement(run: Run) -> None:
     run.save("cornell, test accuracy on GPU and CPU", accuracy)
     if all(accuracy):
         means = " and ".join(f"{100 * statistics.mean(a):.2f}" for a in accuracy)
-        print(f"cornell, mean test accuracy on GPU and CPU: {means}; {len(accuracy[0])} and"
-              f" {len(accuracy[1])} splits in {time.monotonic() - start:.0f} s", flush=True)
+        print(
+            f"cornell, mean test accuracy on GPU and CPU: {means}; {len(accuracy[0])} and"
+            f" {len(accuracy[1])} splits in {time.monotonic() - start:.0f} s",
+            flush=True,
+        )
 
 
 def variant(row) -> dict:
-    """How `acm.experiments.cell` names a row of Table 2."""
+    """How `acm.experiments.trials_of` names a row of Table 2."""
     parts = row.components.split("+")
     if parts == ["LP"]:
         return {"model": row.name}
@@ -171,7 +175,7 @@ def times(run: Run) -> None:
     from cell import few_epochs
 
     from acm import paper
-    from acm.experiments import cell
+    from acm.experiments import trials_of
 
     rows = [row for row in paper.table("ablation_times") if row.dataset in run.graphs]
     rows.sort(key=lambda row: run.graphs.index(row.dataset))
@@ -182,7 +186,7 @@ def times(run: Run) -> None:
             if run.left(0.6) < 0:
                 print("no time left for the other variants")
                 break
-            trials = cell(row.dataset, splits=2 if run.dry else None, **variant(row))
+            trials = trials_of(row.dataset, splits=2 if run.dry else None, **variant(row))
             one = few_epochs(trials[:1], run.epochs, 1, run.device)[0]
             ten = few_epochs(trials, run.epochs, len(trials), run.device)[0]
             name = f"{variant(row)['model']} {row.components}"
@@ -196,11 +200,11 @@ def curve(run: Run) -> None:
     """Time of a trial's epoch over batch sizes."""
     from cell import few_epochs
 
-    from acm.experiments import cell
+    from acm.experiments import trials_of
 
     points = {}
     for graph in [g for g in ("cornell", "cora", "squirrel") if g in run.graphs]:
-        trials = cell(graph, "ACM-GCN", splits=max(10, *run.batches))
+        trials = trials_of(graph, "ACM-GCN", splits=max(10, *run.batches))
         for batch in run.batches:
             if run.left(0.7) > 0:
                 some = trials[: batch if run.dry else max(10, batch)]
@@ -213,7 +217,7 @@ def curve(run: Run) -> None:
 def cells(run: Run) -> None:
     """Records of Table 3, row by row, for as long as there is time."""
     from acm import paper
-    from acm.experiments import cell
+    from acm.experiments import trials_of
 
     order = sorted(run.graphs, key=lambda graph: graph == "deezer-europe")
     for model, graph in ((model, graph) for model in run.models for graph in order):
@@ -221,13 +225,13 @@ def cells(run: Run) -> None:
             print(f"no time left from {model} on {graph} on")
             return
         start = time.monotonic()
-        trials = cell(graph, model, splits=run.splits)
+        trials = trials_of(graph, model, splits=run.splits)
         records = run.records(trials, "runs.csv", run.device, run.left())
         if records:
             seen = [100 * record.test_accuracy for record in records]
             print(f"{model} on {graph}: {statistics.mean(seen):.2f} ± {statistics.pstdev(seen):.2f}"
                   f" ({len(records)} splits, {time.monotonic() - start:.1f} s); paper"
-                  f" {paper.published('sota', model=model, dataset=graph).text}",
+                  f" {paper.paper_value('sota', model=model, dataset=graph).text}",
                   flush=True)  # fmt: skip
 
 

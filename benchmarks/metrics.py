@@ -62,8 +62,9 @@ def random_graph(exponent: int):
     target[stay] += (source[stay] - target[stay]) % 5  # classes are residues
     target %= n  # n is a multiple of 5
     crow = torch.arange(0, 10 * n + 1, 10)
-    x = torch.sparse_csr_tensor(crow, torch.randint(1000, (10 * n,)), torch.ones(10 * n),
-                                (n, 1000), check_invariants=False)
+    x = torch.sparse_csr_tensor(
+        crow, torch.randint(1000, (10 * n,)), torch.ones(10 * n), (n, 1000), check_invariants=False
+    )
     return x, torch.stack([source, target]), torch.arange(n) % 5
 
 
@@ -107,11 +108,21 @@ def measure(kind: str, graph: str, repeat: int) -> dict[str, float]:
         repeat = repeat if len(y) < 3000 else 1
         facts["seconds"] = best(lambda: definition(x, edge_index, y), repeat)
     elif kind == "counting":
-        facts["seconds"] = best(lambda: [metric(edge_index, y) for metric in (
-            edge_homophily, node_homophily, class_homophily)], repeat)
+        facts["seconds"] = best(
+            lambda: [
+                metric(edge_index, y)
+                for metric in (edge_homophily, node_homophily, class_homophily)
+            ],
+            repeat,
+        )
     else:
-        facts["seconds"] = best(lambda: [homophily(edge_index, y, method=method) for method in (
-            "edge", "node", "edge_insensitive")], repeat)
+        facts["seconds"] = best(
+            lambda: [
+                homophily(edge_index, y, method=method)
+                for method in ("edge", "node", "edge_insensitive")
+            ],
+            repeat,
+        )
     return facts | {"peak": peak()}
 
 
@@ -130,13 +141,21 @@ def line(graph: str, *how: int) -> tuple[dict[str, float], str]:
     ours, counting, pyg = (run(kind, graph, *how) for kind in ("ours", "counting", "pyg"))
     dense = run("definition", graph, *how) if ours["nodes"] <= DENSE_LIMIT else None
     held = max(ours["peak"] - ours["before"], 1)
-    cells = [f"10^{graph} random" if graph.isdigit() else graph, f"{ours['nodes']:,}",
-             f"{ours['edges']:,}", f"{ours['seconds']:.3f}", f"{held:,.0f}", f"{ours['peak']:,.0f}"]
+    cells = [
+        f"10^{graph} random" if graph.isdigit() else graph,
+        f"{ours['nodes']:,}",
+        f"{ours['edges']:,}",
+        f"{ours['seconds']:.3f}",
+        f"{held:,.0f}",
+        f"{ours['peak']:,.0f}",
+    ]
     if dense is None:
         cells += ["does not fit"] * 2
     else:
-        cells += [f"{dense['seconds'] / ours['seconds']:.0f}",
-                  f"{(dense['peak'] - dense['before']) / held:.0f}"]
+        cells += [
+            f"{dense['seconds'] / ours['seconds']:.0f}",
+            f"{(dense['peak'] - dense['before']) / held:.0f}",
+        ]
     cells += [f"{counting['seconds'] / pyg['seconds']:.1f}"]
     return ours, "| " + " | ".join(cells) + " |"
 
@@ -144,8 +163,12 @@ def line(graph: str, *how: int) -> tuple[dict[str, float], str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", nargs="*", help="named graphs (default: the paper's ten)")
-    parser.add_argument("--sizes", nargs="*", default=["5", "6", "7"],
-                        help="powers of ten of random edges (default: 5 6 7)")
+    parser.add_argument(
+        "--sizes",
+        nargs="*",
+        default=["5", "6", "7"],
+        help="powers of ten of random edges (default: 5 6 7)",
+    )
     parser.add_argument("--repeat", type=count, default=3)
     parser.add_argument("--threads", type=count, default=1)
     parser.add_argument("--one", nargs=2, metavar=("KIND", "GRAPH"), help=argparse.SUPPRESS)
@@ -155,23 +178,31 @@ def main() -> None:
         return
     from acm.data import PAPER_DATASETS
 
-    print("| graph | nodes | edges | all metrics, s | their memory, MB | whole process, MB"
-          " | N x N: times as long | N x N: times the memory | counting metrics: times PyG's |")
+    print(
+        "| graph | nodes | edges | all metrics, s | their memory, MB | whole process, MB"
+        " | N x N: times as long | N x N: times the memory | counting metrics: times PyG's |"
+    )
     print("| --- |" + " ---: |" * 8)
     for graph in PAPER_DATASETS if args.graphs is None else args.graphs:
         print(line(graph, args.repeat, args.threads)[1], flush=True)
     points = []
     for size in args.sizes:
         ours, row = line(size, args.repeat if size < "7" else 1, args.threads)
-        points.append((math.log(ours["edges"]), math.log(ours["seconds"]),
-                       math.log(max(ours["peak"] - ours["before"], 1))))
+        points.append(
+            (
+                math.log(ours["edges"]),
+                math.log(ours["seconds"]),
+                math.log(max(ours["peak"] - ours["before"], 1)),
+            )
+        )
         print(row, flush=True)
     print()
     if len(points) > 1:
         for name, k in (("time", 1), ("memory", 2)):
             mean = [sum(p[i] for p in points) / len(points) for i in (0, k)]
-            slope = sum((p[0] - mean[0]) * (p[k] - mean[1]) for p in points) \
-                / sum((p[0] - mean[0]) ** 2 for p in points)
+            slope = sum((p[0] - mean[0]) * (p[k] - mean[1]) for p in points) / sum(
+                (p[0] - mean[0]) ** 2 for p in points
+            )
             print(f"{name} grows as (number of edges) ^ {slope:.2f}")
 
 

@@ -36,8 +36,8 @@ def cells(
     Raises:
         UsageError: If there is no such model.
     """
-    from acm.nn import model_name
-    from acm.report.table3 import row_names
+    from acm.registry import model_name
+    from acm.report.comparison import row_names
 
     rows = row_names()
     models = [model_name(model) for model in models or rows]
@@ -52,18 +52,18 @@ def cells(
 def run(args: argparse.Namespace) -> None:
     """Run the cells that the store does not have."""
     from acm.errors import UsageError
-    from acm.experiments import Place, Store, cell
-    from acm.experiments import run as run_trials
+    from acm.experiments import Store, Workers, trials_of
+    from acm.experiments import run_trials as run_trials
     from acm.report import compare
-    from acm.report.table3 import protocol
+    from acm.report.comparison import split_scheme
 
     store = Store(args.store)
     for graph, model in cells(args.graphs, args.models):
-        trials = cell(graph, model, protocol(model, graph), args.splits)
+        trials = trials_of(graph, model, split_scheme(model, graph), args.splits)
         start = time.perf_counter()
         missing = len(trials) - len(store.find(trials))
         try:
-            records = run_trials(trials, store, progress=False, place=Place("processes"))
+            records = run_trials(trials, store, progress=False, workers=Workers("processes"))
         except UsageError as error:  # a loss that stops being a number: the others go on
             print(f"{graph}, {model}: {error}", flush=True)
             continue
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
 
 def memory(args: argparse.Namespace) -> None:
     """Measure every model on the heaviest graphs, and print a table."""
-    from acm.report.table3 import row_names
+    from acm.report.comparison import row_names
 
     graphs = args.graphs or HEAVIEST
     print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")
@@ -92,12 +92,12 @@ def _apart(graph: str, model: str) -> str:
 
 def one(graph: str, model: str) -> None:
     """The peak memory of this process in GB while a model trains, and milliseconds an epoch."""
-    from acm.experiments import cell
-    from acm.experiments.batch import on_threads
-    from acm.experiments.places import cores
+    from acm.experiments import trials_of
+    from acm.experiments.run import on_threads
+    from acm.experiments.workers import cores
 
     with on_threads(cores()):
-        ms, _ = few_epochs(cell(graph, model, splits=1), 4)
+        ms, _ = few_epochs(trials_of(graph, model, splits=1), 4)
     print(f"{held(peak=True) / 1000:.2f} | {ms:.0f}")
 
 

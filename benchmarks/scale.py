@@ -70,23 +70,23 @@ def measure(nodes: int, edges: int, features: int, trials: int, epochs: int) -> 
     """One measurement, in this process: the fastest epoch, the first left out."""
     import torch
 
-    from acm.experiments.batch import on_threads
-    from acm.experiments.places import cores
-    from acm.nn import build
-    from acm.training import Protocol, Setting, fit
+    from acm.experiments.run import on_threads
+    from acm.experiments.workers import cores
+    from acm.registry import build
+    from acm.training import Setting, TrainingProtocol, train
 
     x, low, y = random_graph(nodes, edges, features)
     before, part = held(), torch.arange(nodes) % 10
     settings = [Setting(part < 6, (6 <= part) & (part < 8), 0.01, 5e-4, t) for t in range(trials)]
     stamps: list[float] = []
     with on_threads(cores()):
-        fit(
+        train(
             build("ACM-GCN", features, CLASSES, HIDDEN, 0.5),
             x,
             low,
             y,
             settings,
-            protocol=Protocol(max_epochs=epochs + 1, window=None),
+            protocol=TrainingProtocol(max_epochs=epochs + 1, window=None),
             batch=trials,
             stack=True,
             keep_weights=False,

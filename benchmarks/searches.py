@@ -86,18 +86,18 @@ def main() -> None:
     for option, known in (("--models", SPACES), ("--graphs", GRAPHS)):
         parser.add_argument(option, nargs="+", choices=known, metavar="NAME", help="these only")
     args = parser.parse_args()
-    from acm.experiments import Place, recipe, search
-    from acm.report.table3 import protocol
+    from acm.experiments import Workers, recipe, search
+    from acm.report.comparison import split_scheme
 
     for model, graph, space, strategy in cells(args.models, args.graphs):
         if model in _AS_PRINTED:
             printed = recipe(model, graph)
             rest = ("lr", "weight_decay", "hidden")
             space = {name: [getattr(printed, name)] for name in rest} | space
-        splits = protocol(model, graph)
+        splits = split_scheme(model, graph)
         found = search(
             graph, model, splits, space=space, strategy=strategy, store=args.store,
-            progress=False, place=Place("processes"),
+            progress=False, workers=Workers("processes"),
         )  # fmt: skip
         print(line(model, graph, splits, found.chosen, len(found.surface)), flush=True)
 

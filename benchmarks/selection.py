@@ -21,12 +21,12 @@ SPLITS = 10
 
 def trials(dataset: str, model: str) -> list:
     """Every configuration of the paper's ranges, each on `SPLITS` splits of its own."""
-    from acm.experiments import cell, grid
+    from acm.experiments import grid, trials_of
 
     space = grid(model, dataset)
     found = []
     for place, values in enumerate(itertools.product(*space.values())):
-        own = cell(dataset, model, splits=SPLITS, hyperparameters=dict(zip(space, values)))
+        own = trials_of(dataset, model, splits=SPLITS, hyperparameters=dict(zip(space, values)))
         found += [replace(trial, split=trial.split + SPLITS * place) for trial in own]
     return found
 
@@ -38,10 +38,10 @@ def main() -> None:
     parser.add_argument("--dataset", default="wisconsin", metavar="NAME")
     parser.add_argument("--model", default="GCN", metavar="NAME")
     args = parser.parse_args()
-    from acm.experiments import Store, run
+    from acm.experiments import Store, run_trials
     from acm.report import chosen_by_test
 
-    records = run(trials(args.dataset, args.model), Store(args.store))
+    records = run_trials(trials(args.dataset, args.model), Store(args.store))
     print(chosen_by_test(records).sentence())
 
 

@@ -1,6 +1,6 @@
 """Records without a training, for tests of what becomes of records."""
 
-from acm.experiments import Record, Trial, cell
+from acm.experiments import Record, Trial, trials_of
 
 
 def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
@@ -22,6 +22,6 @@ def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
 
 
 def make_records(model: str, dataset: str, *accuracies: float, **options) -> list[Record]:
-    """A cell with made-up test accuracies, one a split; the options are those of `cell`."""
-    trials = cell(dataset, model, splits=len(accuracies), **options)
+    """A cell with made-up test accuracies, one a split; the options are those of `trials_of`."""
+    trials = trials_of(dataset, model, splits=len(accuracies), **options)
     return [make_record(trial, accuracy) for trial, accuracy in zip(trials, accuracies)]

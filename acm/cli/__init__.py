@@ -12,8 +12,7 @@ from importlib import import_module
 from types import FrameType
 
 from acm import __version__
-from acm.cli.memory import FAULT, is_memory
-from acm.cli.parser import Parser
+from acm.cli.run import FAULT, Parser, is_memory
 from acm.errors import UsageError
 
 _COMMANDS = ("data", "metrics", "models", "run", "search")
@@ -94,7 +93,7 @@ def _interrupt(_, frame: FrameType | None) -> None:
 
 def _end_workers() -> None:
     """See to it that nothing is started any more, if anything has been."""
-    if workers := sys.modules.get("acm.workers"):
+    if workers := sys.modules.get("acm.experiments.workers"):
         with contextlib.suppress(AttributeError):  # half imported it has started nothing
             workers.end_server()
 

@@ -11,7 +11,8 @@ from pathlib import Path
 def add_parser(subparsers) -> None:
     """Register `acm metrics`."""
     parser = subparsers.add_parser(
-        "metrics", help="measure how homophilic a graph is",
+        "metrics",
+        help="measure how homophilic a graph is",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="All homophily metrics of a graph, exactly and in linear time.",
         epilog="""\
@@ -28,18 +29,33 @@ numbered by their distinct values.
 examples:
   acm metrics texas
   acm metrics my_edges.csv --labels my_labels.csv --json
-  acm metrics chameleon --ties '>'               as Table 7 counts ties of features""")
+  acm metrics chameleon --ties '>'               as Table 7 counts ties of features""",
+    )
     parser.add_argument("graph", metavar="GRAPH", help="name of a data set, or a file")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="labels of an edge list")
-    parser.add_argument("--direction", choices=("undirected", "out", "in"), default="undirected",
-                        help="whose neighbour a node is (default: that of both ends)")
-    parser.add_argument("--loops", choices=("remove", "keep", "add"), default="keep",
-                        help="self-loops in the aggregation (default: keep); edges that are counted"
-                             " have none")
-    parser.add_argument("--ties", choices=(">=", ">"), default=">=",
-                        help="whether equal means count as a success (default: >=, they do)")
-    parser.add_argument("--raw-features", action="store_true",
-                        help="take features as they are instead of dividing rows by their sums")
+    parser.add_argument(
+        "--direction",
+        choices=("undirected", "out", "in"),
+        default="undirected",
+        help="whose neighbour a node is (default: that of both ends)",
+    )
+    parser.add_argument(
+        "--loops",
+        choices=("remove", "keep", "add"),
+        default="keep",
+        help="self-loops in the aggregation (default: keep); edges that are counted have none",
+    )
+    parser.add_argument(
+        "--ties",
+        choices=(">=", ">"),
+        default=">=",
+        help="whether equal means count as a success (default: >=, they do)",
+    )
+    parser.add_argument(
+        "--raw-features",
+        action="store_true",
+        help="take features as they are instead of dividing rows by their sums",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_run)
 
@@ -48,19 +64,42 @@ def _run(args) -> None:
     from acm.metrics import all_metrics
 
     x, edge_index, y = _graph(args)
-    found = all_metrics(x, edge_index, y, direction=args.direction, loops=args.loops,
-                        ties=args.ties, normalize_features=not args.raw_features)
+    found = all_metrics(
+        x,
+        edge_index,
+        y,
+        direction=args.direction,
+        loops=args.loops,
+        ties=args.ties,
+        normalize_features=not args.raw_features,
+    )
     rows = {name: _facts(value) for name, value in found.items()}
     nodes, classes = len(y), int(y.max()) + 1
     if args.json:
-        conventions = {"direction": args.direction, "loops": args.loops, "ties": args.ties,
-                       "normalize_features": not args.raw_features}
-        print(json.dumps({"graph": args.graph, "nodes": nodes, "classes": classes,
-                          "conventions": conventions, "metrics": rows}, indent=1,
-                         ensure_ascii=False))
+        conventions = {
+            "direction": args.direction,
+            "loops": args.loops,
+            "ties": args.ties,
+            "normalize_features": not args.raw_features,
+        }
+        print(
+            json.dumps(
+                {
+                    "graph": args.graph,
+                    "nodes": nodes,
+                    "classes": classes,
+                    "conventions": conventions,
+                    "metrics": rows,
+                },
+                indent=1,
+                ensure_ascii=False,
+            )
+        )
         return
-    print(f"{args.graph}: {nodes:,} node{'s' * (nodes != 1)}, {classes}"
-          f" class{'es' * (classes != 1)}, {args.direction}")
+    print(
+        f"{args.graph}: {nodes:,} node{'s' * (nodes != 1)}, {classes}"
+        f" class{'es' * (classes != 1)}, {args.direction}"
+    )
     width = max(map(len, rows))
     for name, facts in rows.items():
         value = float("nan") if facts["value"] is None else facts["value"]
@@ -90,8 +129,10 @@ def _graph(args):
 
         return read_graph(path, args.labels)
     if path.is_dir():
-        raise UsageError(f"{args.graph} is a folder and no data set: a file or a name of"
-                         " `acm data list` is needed")
+        raise UsageError(
+            f"{args.graph} is a folder and no data set: a file or a name of"
+            " `acm data list` is needed"
+        )
     if path.suffix or "/" in args.graph:
         raise UsageError(f"there is no file {path}")
     raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
@@ -101,6 +142,9 @@ def _facts(value: float) -> dict[str, object]:
     """A metric's value, and what is known of its ties, in types that JSON has."""
     facts: dict[str, object] = {"value": None if isnan(value) else float(value)}
     if hasattr(value, "interval"):
-        facts |= {"interval": list(value.interval), "ties": value.ties,
-                  "undecided": int(value.undecided.sum())}
+        facts |= {
+            "interval": list(value.interval),
+            "ties": value.ties,
+            "undecided": int(value.undecided.sum()),
+        }
     return facts

@@ -27,7 +27,7 @@ environment:
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="tell of this one")
     parser.add_argument(
-        "--protocol",
+        "--split-scheme",
         default="random",
         metavar="random|fixed",
         help="whose recipes to tell of (default: random)",
@@ -38,18 +38,18 @@ environment:
 def run(args) -> None:
     """Print the list or the card."""
     from acm.errors import unknown
-    from acm.experiments.recipes import PROTOCOLS
-    from acm.nn import MODELS, model_name
-    from acm.report.cards import card_text, origins, size, stacks
+    from acm.experiments.recipes import SPLIT_SCHEMES
+    from acm.registry import MODELS, model_name
+    from acm.report.pages.models import card_text, origins, size, stacks
 
-    if args.protocol not in PROTOCOLS:
-        raise unknown("protocol", args.protocol, PROTOCOLS)
+    if args.split_scheme not in SPLIT_SCHEMES:
+        raise unknown("split scheme", args.split_scheme, SPLIT_SCHEMES)
     if args.name is not None:
-        print(card_text(model_name(args.name), args.protocol))
+        print(card_text(model_name(args.name), args.split_scheme))
         return
     width = max(map(len, MODELS))
     print(f"{'model':{width}}  {'tables':8} {'weights':>9}  stacks  recipes")
     for name, entry in MODELS.items():
         tables = ", ".join(map(str, entry.tables)) or ("beyond" if entry.beyond else "own")
-        recipes = origins(name, args.protocol)
+        recipes = origins(name, args.split_scheme)
         print(f"{name:{width}}  {tables:8} {size(name):>9}  {stacks(name):6}  {recipes}")

@@ -5,9 +5,15 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from acm.cli.memory import memory_for
-from acm.cli.parser import whole
-from acm.cli.places import HYPERPARAMETERS, add_options, place, read_own, warm_up
+from acm.cli.run import (
+    HYPERPARAMETERS,
+    add_options,
+    memory_for,
+    place,
+    read_options_given,
+    warm_up,
+    whole,
+)
 
 
 def add_parser(subparsers) -> None:
@@ -25,13 +31,13 @@ examples:
   acm search --dataset texas --model GCN --strategy halving
   acm search --dataset cora --model MLP-2 --lr 0.01,0.05 --weight-decay 0,5e-4 --dropout 0.5
   acm search --dataset texas --model APPNP --lr 0.05 --weight-decay 5e-4 --dropout 0.5
-             --own alpha=0.1,0.5,0.9""",
+             --options alpha=0.1,0.5,0.9""",
     )
     what = parser.add_argument_group("what to train")
     what.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
     what.add_argument("--model", required=True, metavar="NAME", help="see `acm run --help`")
     what.add_argument(
-        "--protocol", default="random", metavar="random|fixed|sparse", help="see `acm run`"
+        "--split-scheme", default="random", metavar="random|fixed|sparse", help="see `acm run`"
     )
     what.add_argument("--splits", type=whole, metavar="N", help="how many splits (default: 10)")
     what.add_argument("--seed", type=whole, default=0, metavar="S", help="see `acm run`")
@@ -46,7 +52,7 @@ examples:
     for name in HYPERPARAMETERS:
         values.add_argument(f"--{name.replace('_', '-')}", metavar="X,X", help=f"values of {name}")
     values.add_argument(
-        "--own",
+        "--options",
         action="extend",
         nargs="+",
         default=[],
@@ -69,7 +75,7 @@ def run(args) -> int:
     """Search, print the best configurations, and say how to test the first."""
     warm_up(args)
     from acm.experiments import search
-    from acm.experiments.options import in_words
+    from acm.experiments.recipes import in_words
 
     space, where = _space(args), place(args)
     # Too large for the memory is the largest of a range, if any of it is.
@@ -77,7 +83,7 @@ def run(args) -> int:
         found = search(
             args.dataset,
             args.model,
-            args.protocol,
+            args.split_scheme,
             args.splits,
             args.seed,
             space,
@@ -96,11 +102,13 @@ def run(args) -> int:
         )
     print(f"{len(found.surface)} configurations, {found.trainings} trainings; kept: {args.store}")
     words = ["acm", "run", "--dataset", args.dataset, "--model", args.model]
-    words += ["--protocol", args.protocol] + (["--splits", str(args.splits)] if args.splits else [])
+    words += ["--split-scheme", args.split_scheme] + (
+        ["--splits", str(args.splits)] if args.splits else []
+    )
     for name in HYPERPARAMETERS:
         words += [f"--{name.replace('_', '-')}", str(found.chosen[name])]
     rest = [f"{n}={value}" for n, value in found.chosen.items() if n not in HYPERPARAMETERS]
-    words += ["--own", *rest] if rest else []
+    words += ["--options", *rest] if rest else []
     words += ["--seed", str(args.seed)] if args.seed else []
     print(f"to test the choice: {shlex.join(words)}")
     return 0
@@ -109,7 +117,9 @@ def run(args) -> int:
 def _space(args) -> dict[str, list]:
     from acm.errors import UsageError
 
-    space: dict[str, list] = {n: text.split(",") for n, text in read_own(args.own).items()}
+    space: dict[str, list] = {
+        n: text.split(",") for n, text in read_options_given(args.options).items()
+    }
     for name in HYPERPARAMETERS:
         text = getattr(args, name)
         if text is None:

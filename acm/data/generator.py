@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from acm.data.graphs import load, to_data
 from acm.data.names import check_whole
-from acm.data.parsers import RawGraph, compact
+from acm.data.parsers import RawGraph, compact, to_data
 from acm.errors import UsageError
 
 HOMOPHILY_LEVELS: tuple[float, ...] = tuple(k / 20 for k in range(19, 0, -1)) + tuple(
@@ -46,7 +45,7 @@ def synthetic(
     d_intra: int = 2,
     h: float = 0.1,
     seed: int = 0,
-    base: str | Data | None = None,
+    base: Data | None = None,
     undirected: bool = True,
 ) -> Data:
     """Draw one synthetic graph as the paper's appendix on synthetic experiments does.
@@ -68,7 +67,7 @@ def synthetic(
         d_intra: draws within the class, per node.
         h: edge homophily aimed at, in (0, 1].
         seed: what the draws depend on; edges and features have streams of their own.
-        base: where features come from: a data set's name or a graph. Those of class i are the
+        base: the graph whose features are used. Those of class i are the
             features of nodes of its class `i mod C_base`, drawn without replacement and topped up
             by further draws where it has too few; `base_node` [N] says which. By default features
             come from a small built-in bag-of-words model: 100 words, each present with probability
@@ -96,25 +95,15 @@ def synthetic(
     if base is None:
         x = _bag_of_words(y, feature_rng)
     else:
-        graph = load(base) if isinstance(base, str) else base
-        if graph.x is None or graph.x.layout not in (torch.strided, torch.sparse_csr):
+        if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
             raise UsageError("the base's features are a dense or CSR matrix [N, F]")
-        base_node = _base_nodes(graph.y.cpu().numpy(), num_classes, nodes_per_class, feature_rng)
-        x = _rows(graph.x.cpu(), base_node)
+        base_node = _base_nodes(base.y.cpu().numpy(), num_classes, nodes_per_class, feature_rng)
+        x = _rows(base.x.cpu(), base_node)
     raw = RawGraph(compact(x), np.unique(edges, axis=0).T.copy(), y, len(edges))
     data = to_data("synthetic", raw, directed=not undirected)
     if base_node is not None:
         data.base_node = torch.from_numpy(base_node)
     return data
-
-
-def embedded(directed: bool = False) -> Data:
-    """The graph that `load("synthetic")` gives: always the same, without a download.
-
-    Its size and homophily make a training short and worth a look: what a node's neighbours say is
-    lost to a low-pass filter (GCN stays at chance), but not to a high-pass one (ACM-GCN beats MLP).
-    """
-    return synthetic(nodes_per_class=200, h=0.1, undirected=not directed)
 
 
 def _edges(

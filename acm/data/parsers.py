@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
 
 from acm.data.pickles import load_arrays
 from acm.errors import UsageError
@@ -137,3 +142,32 @@ def parse(name: str, kind: str, files: dict[str, Path]) -> RawGraph:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, zipfile.BadZipFile) as error:
         raise UsageError(f"{name}: its raw files cannot be parsed: {error}") from error
+
+
+def to_data(name: str, raw: RawGraph, directed: bool) -> Data:
+    """A parsed graph as `Data`, which takes the arrays over."""
+    edge_index = torch.from_numpy(raw.edges)
+    if not directed:
+        edge_index = to_undirected(edge_index, num_nodes=len(raw.y))
+    return Data(
+        x=sparse_tensor(raw.x) if sp.issparse(raw.x) else torch.from_numpy(raw.x),
+        edge_index=edge_index,
+        y=torch.from_numpy(raw.y),
+        name=name,
+        num_classes=int(raw.y.max()) + 1,
+        raw_rows=raw.raw_rows,
+        directed_edges=raw.edges.shape[1],
+    )
+
+
+def sparse_tensor(x: sp.csr_matrix) -> Tensor:
+    """A SciPy CSR matrix as a CSR tensor that shares no memory with it."""
+    with warnings.catch_warnings():  # PyTorch says once that CSR tensors are beta
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+        return torch.sparse_csr_tensor(
+            torch.tensor(x.indptr, dtype=torch.int64),
+            torch.tensor(x.indices, dtype=torch.int64),
+            torch.tensor(x.data),
+            size=x.shape,
+            check_invariants=False,  # said, or PyTorch warns
+        )

@@ -1,17 +1,14 @@
 """A cell of a table as a list of trials, and the store that keeps what they found."""
 
-from acm.experiments.batch import run_trial
-from acm.experiments.places import Place
 from acm.experiments.recipes import Recipe, recipe
-from acm.experiments.record import Record, Validation
-from acm.experiments.run import run, run_cell, validate
+from acm.experiments.run import Task, prepare, run_cell, run_trial, run_trials, validate_trials
 from acm.experiments.search import Search, grid, search
-from acm.experiments.store import Store, results
-from acm.experiments.task import Task, prepare
-from acm.experiments.trial import Trial, cell
+from acm.experiments.store import Record, Store, Validation, results
+from acm.experiments.trial import Trial, trials_of
+from acm.experiments.workers import Workers
 
 __all__ = [
-    "Place",
+    "Workers",
     "Recipe",
     "Record",
     "Search",
@@ -19,14 +16,14 @@ __all__ = [
     "Task",
     "Trial",
     "Validation",
-    "cell",
+    "trials_of",
     "grid",
     "prepare",
     "recipe",
     "results",
-    "run",
+    "run_trials",
     "run_cell",
     "run_trial",
     "search",
-    "validate",
+    "validate_trials",
 ]

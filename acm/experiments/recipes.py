@@ -14,11 +14,89 @@ from acm import paper
 from acm.data.names import PAPER_DATASETS, check_whole
 from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
-from acm.experiments.options import Value, check_options, own, read_options, write_options
-from acm.nn import model_name
 from acm.nn.checks import as_float
+from acm.registry import MODELS, model_name
 
-PROTOCOLS = ("random", "fixed", "sparse")
+Value = int | float | str
+
+#: More layers, heads or steps than these are a slip of the hand, and would be built for hours.
+MOST = 10_000
+
+
+def default_options(model: str) -> dict[str, Value]:
+    """A model's own hyperparameters with their defaults, by the names of the tables: `lambda`."""
+    return {name.rstrip("_"): value for name, value in MODELS[model].options.items()}
+
+
+def write_options(values: Mapping[str, Value]) -> str:
+    """The one text of some values: in the order of their names, numbers as short as can be."""
+    return " ".join(f"{name}={values[name]}" for name in sorted(values))
+
+
+def read_options(model: str, text: str) -> dict[str, Value]:
+    """The values that a text has.
+
+    Raises:
+        UsageError: If the model has no such hyperparameter, or a value is not of its kind.
+    """
+    pairs = [part.partition("=") for part in text.split()]
+    return check_options(model, {name: value for name, _, value in pairs})
+
+
+def complete_options(model: str, text: str) -> str:
+    """The text with the defaults of what it leaves out, which may have been added since.
+
+    Raises:
+        UsageError: As `read_options`.
+    """
+    return write_options(default_options(model) | read_options(model, text))
+
+
+def check_options(model: str, values: Mapping[str, object]) -> dict[str, Value]:
+    """The values, each of the kind that the model's default is of.
+
+    Raises:
+        UsageError: As `read_options`.
+    """
+    known, found = default_options(model), {}
+    for name, value in values.items():
+        if name not in known:
+            if not known:
+                raise UsageError(f"{model} has no hyperparameters of its own, so no {name!r}")
+            raise unknown("hyperparameter", name, known, f" of {model}")
+        found[name] = _as(type(known[name]), name, value)
+    return found
+
+
+def in_words(values: Mapping[str, Value]) -> str:
+    """Hyperparameters for people to read: `lr 0.01, weight decay 0.0005, jk cat`."""
+    shown = {n: value if isinstance(value, str) else f"{value:g}" for n, value in values.items()}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
+
+
+def arguments(model: str, text: str) -> dict[str, Value]:
+    """The same as keyword arguments of `acm.nn.build`."""
+    spelling = {name.rstrip("_"): name for name in MODELS[model].options}
+    return {spelling[name]: value for name, value in read_options(model, text).items()}
+
+
+def _as(kind: type, name: str, value: object) -> Value:
+    needed = {int: "a whole number", float: "a number", str: "a word"}[kind]
+    try:
+        found = kind(value)
+        good = not isinstance(value, bool) and (kind is str or math.isfinite(found))
+        if not good or (kind is int and not isinstance(value, str) and found != value):
+            raise ValueError
+    except (ValueError, TypeError, OverflowError):
+        raise UsageError(f"{name}={value!r}: {needed} is needed") from None
+    if kind is int and abs(found) > MOST:
+        raise UsageError(f"{name}={value}: at most {MOST:,} are possible")
+    if kind is str and (not found or set(found) & set(" =,\n\"'")):
+        raise UsageError(f"{name}={value!r}: {needed} is needed")
+    return found
+
+
+SPLIT_SCHEMES = ("random", "fixed", "sparse")
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
 
 #: The one hidden width that the tables of the paper's own models have.
@@ -39,14 +117,14 @@ class Recipe:
     """The hyperparameters of a cell.
 
     Attributes:
-        model, dataset, protocol: The cell.
+        model, dataset, split_scheme: The cell.
         lr, weight_decay, dropout, hidden: Hyperparameters that every model has.
-        options: The model's own, see `acm.experiments.options`.
+        options: The model's own, see `acm.experiments.recipes`.
         origin: `"published"`; `"slip"`: published, but most likely another row's; `"searched"` by
             validation, or `"chosen"` by us, where the paper publishes none, or a slip; or `"given"`
             by the caller.
         source: Where they stand, or why they were chosen.
-        notes: What else to know: values out of the printed range, several values in one place.
+        notes: What else to know: values out of the printed range, several values in one workers.
         search: Whether a search by validation is to replace what is here.
         left: Which of its own the paper leaves out where it publishes the others.
         why: Where these come from.
@@ -54,7 +132,7 @@ class Recipe:
 
     model: str
     dataset: str
-    protocol: str
+    split_scheme: str
     lr: float
     weight_decay: float
     dropout: float
@@ -84,7 +162,7 @@ class Recipe:
         return words[self.origin] + more + ("; to be searched" if self.search else "")
 
 
-def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
+def recipe(model: str, dataset: str, split_scheme: str = "random") -> Recipe:
     """What a cell is trained with, and where that comes from.
 
     In this order: the paper's optimum, unless it is a slip and a search has found another; what
@@ -95,7 +173,7 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     Args:
         model: Name of the model, in any case.
         dataset: Name of the graph.
-        protocol: `"random"`, `"fixed"` or `"sparse"` splits, see `Trial`.
+        split_scheme: `"random"`, `"fixed"` or `"sparse"` splits, see `Trial`.
 
     Raises:
         UsageError: If a name is unknown, or nothing is known for a graph or a model that is not of
@@ -103,21 +181,27 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
     """
     known_dataset(dataset)
     model = model_name(model)
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS)
+    if split_scheme not in SPLIT_SCHEMES:
+        raise unknown("split scheme", split_scheme, SPLIT_SCHEMES)
     if dataset == "synthetic":
         why = "they lie in the ranges that the paper searched on its synthetic graphs"
-        return _made(model, dataset, protocol, SYNTHETIC, {}, "chosen", why)
+        return _made(model, dataset, split_scheme, SYNTHETIC, {}, "chosen", why)
     if dataset not in PAPER_DATASETS:
         raise _nothing(dataset, HYPERPARAMETERS)
     for found in (_published, _chosen):
-        if there := found(model, dataset, protocol):
+        if there := found(model, dataset, split_scheme):
             return there
-    if protocol != "random":
+    if split_scheme != "random":
         there = recipe(model, dataset, "random")
         why = f"it is the recipe for random splits ({there.sentence().removesuffix(_TO_DO)})"
         return replace(
-            there, protocol=protocol, origin="chosen", source=why, notes=(), search=True, left=()
+            there,
+            split_scheme=split_scheme,
+            origin="chosen",
+            source=why,
+            notes=(),
+            search=True,
+            left=(),
         )
     raise UsageError(
         f"no hyperparameters of {model} on {dataset} are known: give lr, weight_decay and dropout"
@@ -127,17 +211,19 @@ def recipe(model: str, dataset: str, protocol: str = "random") -> Recipe:
 _TO_DO = "; to be searched"
 
 
-def complete(model: str, dataset: str, protocol: str, given: Mapping[str, Value | None]) -> Recipe:
+def complete(
+    model: str, dataset: str, split_scheme: str, given: Mapping[str, Value | None]
+) -> Recipe:
     """The recipe of a cell, in which what is given replaces what it has.
 
     Args:
-        model, dataset, protocol: As in `recipe`.
+        model, dataset, split_scheme: As in `recipe`.
         given: Any hyperparameters by name, the model's own among them; `None` counts as not given.
 
     Raises:
         UsageError: As `recipe`, if what is given does not suffice; or if it is no hyperparameter.
     """
-    known = (*HYPERPARAMETERS, *own(model))
+    known = (*HYPERPARAMETERS, *default_options(model))
     for name in given:
         if name not in known:
             raise unknown("hyperparameter", name, known)
@@ -146,17 +232,17 @@ def complete(model: str, dataset: str, protocol: str, given: Mapping[str, Value 
     shared = {n: check(n, v) for n, v in given.items() if n in HYPERPARAMETERS}
     missing = [n for n in HYPERPARAMETERS if n not in shared and n != "hidden"]
     try:
-        base = recipe(model, dataset, protocol)
+        base = recipe(model, dataset, split_scheme)
     except UsageError:
         if missing and dataset not in PAPER_DATASETS:
             raise _nothing(dataset, missing) from None
         if missing:
             raise
-        base = _made(model, dataset, protocol, {"hidden": WIDTH} | shared, {}, "given", "")
+        base = _made(model, dataset, split_scheme, {"hidden": WIDTH} | shared, {}, "given", "")
     if not given:
         return base
     values = read_options(model, base.options) | options
-    rest = [n for n in (*HYPERPARAMETERS, *own(model)) if n not in given]
+    rest = [n for n in (*HYPERPARAMETERS, *default_options(model)) if n not in given]
     source = f"{', '.join(given)} as given"
     if rest and base.origin != "given":
         others = replace(base, left=tuple(name for name in base.left if name not in given))
@@ -200,16 +286,16 @@ def _nothing(dataset: str, missing) -> UsageError:
     )
 
 
-def _made(model, dataset, protocol, shared, options, origin, source, notes=(), search=False):
+def _made(model, dataset, split_scheme, shared, options, origin, source, notes=(), search=False):
     return Recipe(
         model,
         dataset,
-        protocol,
+        split_scheme,
         float(shared["lr"]),
         float(shared["weight_decay"]),
         float(shared["dropout"]),
         int(shared["hidden"]),
-        write_options(own(model) | options),
+        write_options(default_options(model) | options),
         origin,
         source,
         tuple(notes),
@@ -217,41 +303,41 @@ def _made(model, dataset, protocol, shared, options, origin, source, notes=(), s
     )
 
 
-def _published(model: str, dataset: str, protocol: str) -> Recipe | None:
+def _published(model: str, dataset: str, split_scheme: str) -> Recipe | None:
     try:
-        row = paper.hyperparameters(model, dataset, protocol)
+        row = paper.hyperparameters(model, dataset, split_scheme)
     except UsageError:
         return None
     shared = {name: getattr(row, name) for name in HYPERPARAMETERS}
     printed = {name.rstrip("_"): getattr(row, name) for name in ("layers", "heads", "jk", "alpha")}
     printed["lambda"] = row.lambda_
-    known = own(model)
+    known = default_options(model)
     options = {n: v for n, v in printed.items() if n in known and v is not None}
     slip = any("most likely a slip" in note for note in row.notes)
     notes = [n for n in row.notes if not n.startswith("the result beside")]
     if row.lr == 0:  # FAGCN on Squirrel, fixed splits
         return None
-    if slip and (better := _chosen(model, dataset, protocol)) and better.origin == "searched":
+    if slip and (better := _chosen(model, dataset, split_scheme)) and better.origin == "searched":
         return replace(better, notes=(f"not as in {row.source}: {'; '.join(notes)}",))
     left = sorted(name for name in known if name not in options)
-    chosen = _chosen_rows().get((model, dataset, protocol))
+    chosen = _chosen_rows().get((model, dataset, split_scheme))
     values = read_options(model, chosen["options"]) if chosen else known
     options |= {name: values[name] for name in left}
     origin = "slip" if slip else "published"
-    made = _made(model, dataset, protocol, shared, options, origin, row.source, notes, slip)
+    made = _made(model, dataset, split_scheme, shared, options, origin, row.source, notes, slip)
     why = f"chosen because {chosen['reason']}" if chosen else "the default"
     return replace(made, left=tuple(left), why=why)
 
 
-def _chosen(model: str, dataset: str, protocol: str) -> Recipe | None:
+def _chosen(model: str, dataset: str, split_scheme: str) -> Recipe | None:
     there = _chosen_rows()
-    row = there.get((model, dataset, protocol)) or there.get((model, "*", protocol))
+    row = there.get((model, dataset, split_scheme)) or there.get((model, "*", split_scheme))
     if row is None:
         return None
     return _made(
         model,
         dataset,
-        protocol,
+        split_scheme,
         row,
         read_options(model, row["options"]),
         "searched" if row["search"] == "done" else "chosen",
@@ -266,4 +352,4 @@ def _chosen(model: str, dataset: str, protocol: str) -> Recipe | None:
 def _chosen_rows() -> dict[tuple[str, str, str], dict[str, str]]:
     with (Path(__file__).parent / "recipes.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    return {(row["model"], row["dataset"], row["protocol"]): row for row in rows}
+    return {(row["model"], row["dataset"], row["split_scheme"]): row for row in rows}

@@ -1,6 +1,6 @@
 """Choosing hyperparameters by validation, over the grids of the paper's appendix.
 
-Nothing here meets a test label: trials are run by `validate`, whose rows have no test accuracy.
+No test label is used: `validate_trials` runs the trials, and its rows have no test accuracy.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ import numpy as np
 from acm import paper
 from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
-from acm.experiments.options import Value, check_options, own
-from acm.experiments.places import Place
-from acm.experiments.recipes import HYPERPARAMETERS, SYNTHETIC, WIDTH
-from acm.experiments.record import Validation
-from acm.experiments.run import validate
-from acm.experiments.store import Store
-from acm.experiments.trial import Trial, cell
-from acm.nn import model_name
+from acm.experiments.recipes import (
+    HYPERPARAMETERS,
+    SYNTHETIC,
+    WIDTH,
+    Value,
+    check_options,
+    default_options,
+)
+from acm.experiments.run import validate_trials
+from acm.experiments.store import Store, Validation
+from acm.experiments.trial import Trial, trials_of
+from acm.experiments.workers import Workers
+from acm.registry import model_name
 
 STRATEGIES = ("grid", "halving")
 _KEEP = 1 / 3  # of the configurations, after each round of halving
@@ -95,7 +100,7 @@ def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[Va
     if not isinstance(given, Mapping | None):
         raise UsageError(f"space={given!r}: lists of values by name are needed")
     given, model = dict(given or {}), model_name(model)
-    known = (*HYPERPARAMETERS, *own(model))
+    known = (*HYPERPARAMETERS, *default_options(model))
     for name, values in given.items():
         if name not in known:
             raise unknown("hyperparameter", name, known)
@@ -119,7 +124,7 @@ def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[Va
 def search(
     dataset: str,
     model: str,
-    protocol: str = "random",
+    split_scheme: str = "random",
     splits: int | None = None,
     seed: int = 0,
     space: Mapping[str, Sequence[Value]] | None = None,
@@ -127,13 +132,13 @@ def search(
     store: str | Path | None = None,
     device: str = "cpu",
     progress: bool = True,
-    place: Place | None = None,
+    workers: Workers | None = None,
     **options,
 ) -> Search:
     """Find the hyperparameters that validation prefers, without a look at the test sets.
 
     Args:
-        dataset, model, protocol, splits, seed, options: As in `cell`.
+        dataset, model, split_scheme, splits, seed, options: As in `trials_of`.
         space: Values of `lr`, `weight_decay`, `dropout` and `hidden`, of which what is left out is
             the paper's range (`grid`); and of the model's own hyperparameters, of which it is the
             recipe's value.
@@ -141,22 +146,24 @@ def search(
             one split, the better third on two more, and so on: about a quarter of the work for
             ten splits, and the order among the last is the grid's own.
         store: Path of the CSV file that keeps the trials; a search that was interrupted goes on.
-        device, progress, place: As in `run`.
+        device, progress, workers: As in `run`.
 
     Raises:
-        UsageError: As `cell` and `run`; or if the strategy or a name in `space` is unknown, a
+        UsageError: As `trials_of` and `run`; or if the strategy or a name in `space` is unknown, a
             range is empty, or no configuration could be trained.
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
     given = _space(model, dataset, space)
     points = [dict(zip(given, values)) for values in itertools.product(*given.values())]
-    cells = [cell(dataset, model, protocol, splits, seed, point, **options) for point in points]
+    cells = [
+        trials_of(dataset, model, split_scheme, splits, seed, point, **options) for point in points
+    ]
     kept = Store(store, Validation) if store else None
     seen: list[list[Validation]] = [[] for _ in cells]
     for chosen, start, stop in _rounds(strategy, seen, len(cells[0])):
         trials: list[Trial] = [t for k in chosen for t in cells[k][start:stop]]
-        rows = validate(trials, kept, device, progress, place)
+        rows = validate_trials(trials, kept, device, progress, workers)
         for number, k in enumerate(chosen):
             seen[k] += rows[number * (stop - start) : (number + 1) * (stop - start)]
     surface = [_configuration(point, rows) for point, rows in zip(points, seen)]

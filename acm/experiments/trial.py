@@ -12,20 +12,9 @@ from acm.data.names import check_whole
 from acm.data.names import dataset as known_dataset
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError, unknown
-from acm.experiments.options import arguments
-from acm.experiments.recipes import HYPERPARAMETERS, PROTOCOLS, SYNTHETIC, complete
-from acm.nn import CHANNELS, MODELS, build, model_name
-
-__all__ = [
-    "HYPERPARAMETERS",
-    "PROTOCOLS",
-    "SHARES",
-    "SYNTHETIC",
-    "Trial",
-    "cell",
-    "split_of",
-    "uses_random_splits",
-]
+from acm.experiments.recipes import HYPERPARAMETERS, SPLIT_SCHEMES, arguments, complete
+from acm.nn import CHANNELS
+from acm.registry import MODELS, build, model_name
 
 #: More than these is a slip of the hand, and would fill the memory before it fails.
 MOST_SPLITS = 10_000
@@ -42,7 +31,7 @@ class Trial:
     Attributes:
         dataset: Name in `acm.data.DATASETS`.
         model: Name in `acm.nn.MODELS`.
-        protocol: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
+        split_scheme: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
             splits), `"fixed"` (the ten splits of Geom-GCN, or of a later data set's release) or
             `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
         split: Which split, from 0.
@@ -51,12 +40,12 @@ class Trial:
         channels: Names joined by `+`, such as `"low+high+identity"`.
         mix: Whether nodes weigh the channels.
         options: The model's own hyperparameters, in the one order and spelling that
-            `acm.experiments.options` gives them; empty if it has none.
+            `acm.experiments.recipes` gives them; empty if it has none.
     """
 
     dataset: str
     model: str
-    protocol: str
+    split_scheme: str
     split: int
     seed: int
     lr: float
@@ -73,27 +62,27 @@ class Trial:
         return int(np.random.SeedSequence([self.seed, self.split]).generate_state(1)[0])
 
 
-def uses_random_splits(dataset: str, protocol: str) -> bool:
+def uses_random_splits(dataset: str, split_scheme: str) -> bool:
     """Whether splits are drawn; Deezer-Europe has published ones, random and fixed alike."""
-    return protocol == "sparse" or protocol == "random" and dataset != "deezer-europe"
+    return split_scheme == "sparse" or split_scheme == "random" and dataset != "deezer-europe"
 
 
-def split_of(dataset: str, protocol: str, number: int, y: Tensor) -> Split:
+def split_of(dataset: str, split_scheme: str, number: int, y: Tensor) -> Split:
     """The masks of a split, drawn or published.
 
     Args:
-        dataset, protocol, number: As a trial has them.
+        dataset, split_scheme, number: As a trial has them.
         y: The graph's classes, `[N]`.
     """
-    if uses_random_splits(dataset, protocol):
-        return random_split(y.cpu(), number, *SHARES[protocol])
+    if uses_random_splits(dataset, split_scheme):
+        return random_split(y.cpu(), number, *SHARES[split_scheme])
     return fixed_split(dataset, number)
 
 
-def cell(
+def trials_of(
     dataset: str,
     model: str,
-    protocol: str = "random",
+    split_scheme: str = "random",
     splits: int | None = None,
     seed: int = 0,
     hyperparameters: Mapping[str, float | str | None] | None = None,
@@ -105,7 +94,7 @@ def cell(
     Args:
         dataset: Name of the graph.
         model: Name of the model, in any case.
-        protocol: `"random"`, `"fixed"` or `"sparse"`, see `Trial`.
+        split_scheme: `"random"`, `"fixed"` or `"sparse"`, see `Trial`.
         splits: How many splits, from the first; by default as many as the paper has: ten, five on
             Deezer-Europe.
         seed: See `Trial`.
@@ -120,13 +109,13 @@ def cell(
     """
     known_dataset(dataset)
     model = model_name(model)
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS)
-    splits = _number_of_splits(dataset, protocol, splits)
+    if split_scheme not in SPLIT_SCHEMES:
+        raise unknown("split scheme", split_scheme, SPLIT_SCHEMES)
+    splits = _number_of_splits(dataset, split_scheme, splits)
     check_whole("seed", seed, 0)
     if not isinstance(hyperparameters, Mapping | None):
         raise UsageError(f"hyperparameters={hyperparameters!r}: values by name are needed")
-    values = complete(model, dataset, protocol, hyperparameters or {})
+    values = complete(model, dataset, split_scheme, hyperparameters or {})
     if not isinstance(channels, str | None):
         raise UsageError(f"channels={channels!r}: names joined by + are needed")
     if not isinstance(mix, bool | None):
@@ -142,7 +131,7 @@ def cell(
         Trial(
             dataset,
             model,
-            protocol,
+            split_scheme,
             split,
             int(seed),
             **{name: getattr(values, name) for name in HYPERPARAMETERS},
@@ -154,14 +143,14 @@ def cell(
     ]
 
 
-def _number_of_splits(dataset: str, protocol: str, splits: int | None) -> int:
-    most = None if uses_random_splits(dataset, protocol) else num_fixed_splits(dataset)
+def _number_of_splits(dataset: str, split_scheme: str, splits: int | None) -> int:
+    most = None if uses_random_splits(dataset, split_scheme) else num_fixed_splits(dataset)
     if most == 0:
-        raise UsageError(f"{dataset} has no fixed splits: protocol 'random' draws some")
+        raise UsageError(f"{dataset} has no fixed splits: split_scheme 'random' draws some")
     splits = splits if splits is not None else most or 10
     check_whole("splits", splits, 1)
     if splits > MOST_SPLITS:
         raise UsageError(f"splits={splits}: at most {MOST_SPLITS:,} are possible")
     if most is not None and splits > most:
-        raise UsageError(f"{splits} {protocol} splits: {dataset} has {most} of them")
+        raise UsageError(f"{splits} {split_scheme} splits: {dataset} has {most} of them")
     return int(splits)

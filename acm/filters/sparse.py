@@ -129,7 +129,7 @@ class SparseMatrix:
             x: `[columns, F]`, or `[B, columns, F]` for a batch.
             out: Where the product is to be added.
         """
-        if not kernels.fit(self.value, x):
+        if not kernels.supports(self.value, x):
             product = self._times(self.value.detach(), x)
             return product if out is None else out.add_(product)
         # The loops have the trials in front, even if there is only one.

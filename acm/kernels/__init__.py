@@ -82,7 +82,7 @@ def compiler() -> str:
     return f"numba {version('numba')}" if _loops() is not None else "no numba"
 
 
-def fit(*tensors: Tensor) -> bool:
+def supports(*tensors: Tensor) -> bool:
     """Whether the loops can take these tensors: on a CPU, all float32 or all float64."""
     kind = tensors[0].dtype
     if kind not in _TYPES or _loops() is None:
@@ -187,7 +187,7 @@ def _total(parts: Tensor) -> Tensor:
 
 
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    """`x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.dropout`."""
+    """`x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.stacked`."""
     out = x.new_empty(len(p), *x.shape[1:])
     size = out.numel() // max(1, len(out))
     (flat,) = _whole(x)
@@ -229,7 +229,7 @@ def mix_backward(grad, h, smooth, w_tilde, w_mix, weights, kinds, relu, temperat
 
 
 def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction, eps) -> None:
-    """One step of Adam or AdamW on stacked weights, in place; see `acm.training.adam`.
+    """One step of Adam or AdamW on stacked weights, in place; see `acm.training.stack`.
 
     Args:
         states: Of each weight: itself, and its means of gradients and of their squares, `[B, …]`,
@@ -251,7 +251,7 @@ def arrays(*tensors: Tensor) -> tuple:
 
 
 def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool):
-    """Cross-entropy of every trial over some of the nodes, in one pass; see `acm.training.loss`.
+    """Cross-entropy of every trial over some of the nodes, in one pass; see `acm.training.trainer`.
 
     Args:
         logits: `[B, N, C]`.

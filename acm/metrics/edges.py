@@ -187,8 +187,10 @@ def _edge_counts(graph: Graph) -> Tensor:
     c = graph.num_classes
     counts = torch.bincount(_class_pairs(graph), minlength=c * c).reshape(c, c)
     if not graph.node.numel():
-        raise UsageError("the graph has no edges (between nodes with known labels): without any,"
-                         " this metric is 0 / 0")
+        raise UsageError(
+            "the graph has no edges (between nodes with known labels): without any,"
+            " this metric is 0 / 0"
+        )
     return counts.double()
 
 
@@ -208,8 +210,10 @@ def node_share(graph: Graph, isolated: str = "skip") -> float:
     if isolated == "skip":
         share = share[graph.degree > 0]
         if not share.numel():
-            raise UsageError("no node has a neighbour (with a known label): isolated='zero' makes"
-                             " H_node zero then")
+            raise UsageError(
+                "no node has a neighbour (with a known label): isolated='zero' makes"
+                " H_node zero then"
+            )
     return float(share.mean())
 
 

@@ -93,8 +93,9 @@ def _finite(x: Tensor, num_nodes: int) -> tuple[Tensor | SparseMatrix, Tensor]:
     """Features that are real and finite, and their values in float64."""
     if not isinstance(x, Tensor) or x.dim() != 2 or x.size(0) != num_nodes or not x.size(1):
         found = list(x.shape) if isinstance(x, Tensor) else type(x)
-        raise UsageError(f"x has shape {found}: features [{num_nodes}, F], a row for each label,"
-                         " are needed")
+        raise UsageError(
+            f"x has shape {found}: features [{num_nodes}, F], a row for each label, are needed"
+        )
     if x.is_complex() or x.is_quantized or x.is_meta:
         form = "meta" if x.is_meta else x.dtype
         raise UsageError(f"x is a {form} tensor: real numbers are needed")
@@ -163,9 +164,7 @@ class Aggregation:
         return int(self.graph.degree.max()) + int(columns.max()) + _FILTER_ROUNDINGS
 
 
-def similarity_sums(
-    features: Features, graph: Graph, filter: str, low: Aggregation | None
-) -> Sums:
+def similarity_sums(features: Features, graph: Graph, filter: str, low: Aggregation | None) -> Sums:
     """`Σ_{u in c} S(M, X)[v, u]` for each node v and class c, over the nodes with known labels.
 
     Args:

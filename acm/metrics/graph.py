@@ -25,8 +25,16 @@ from acm.errors import UsageError
 DIRECTIONS = ("undirected", "out", "in")
 LOOPS = ("remove", "keep", "add")
 
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.uint16,
-             torch.uint32, torch.uint64)
+_INTEGERS = (
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.uint16,
+    torch.uint32,
+    torch.uint64,
+)
 _FEW, _MOST = 1_000, 10_000  # classes: so many may be without nodes; tables are C x C
 
 
@@ -134,11 +142,15 @@ def _labels(
             " and train_mask leaves out nodes without a label"
         )
     if high >= max(y.numel(), _FEW):
-        raise UsageError(f"labels run to {high} for {y.numel()} nodes: renumber them from 0, y ="
-                         " torch.unique(y, return_inverse=True)[1]")
+        raise UsageError(
+            f"labels run to {high} for {y.numel()} nodes: renumber them from 0, y ="
+            " torch.unique(y, return_inverse=True)[1]"
+        )
     if high >= _MOST:
-        raise UsageError(f"labels run to {high}: metrics take up to {_MOST:,} classes, renumbered"
-                         " by torch.unique(y, return_inverse=True)[1]")
+        raise UsageError(
+            f"labels run to {high}: metrics take up to {_MOST:,} classes, renumbered"
+            " by torch.unique(y, return_inverse=True)[1]"
+        )
     return y, train_mask
 
 
@@ -146,8 +158,10 @@ def check_mask(mask: Tensor, y: Tensor) -> None:
     """Refuse a mask that is not one boolean a label, or has no label known."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != y.shape:
         found = f"{list(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask)
-        raise UsageError(f"train_mask is {found}: booleans of shape [{y.numel()}], one for each"
-                         " label, are needed")
+        raise UsageError(
+            f"train_mask is {found}: booleans of shape [{y.numel()}], one for each"
+            " label, are needed"
+        )
     if not bool(mask.any()):
         raise UsageError("train_mask is false everywhere: at least one label must be known")
 
@@ -166,8 +180,9 @@ def _long(tensor: Tensor, name: str) -> Tensor:
     """The integers as int64."""
     long = tensor.long()
     if tensor.dtype == torch.uint64 and bool((long < 0).any()):  # it wraps
-        raise UsageError(f"{name} has numbers from 2**63 up, which do not fit int64: renumber them"
-                         " from 0")
+        raise UsageError(
+            f"{name} has numbers from 2**63 up, which do not fit int64: renumber them from 0"
+        )
     return long
 
 

@@ -129,10 +129,12 @@ def estimates(
         everything = neighbor_labels == "all"
         seen = graph.restricted(mask, hide=False) if everything else known
         labelled = rational(seen, True, y == y if everything else mask)
-        found.append({
-            "H_agg": Score(exact.aggregation_signs(*labelled)),
-            "S_agg(S(Â,X))": aggregate(features, known, "low_pass", low, ">="),
-            "S_agg(S(I,X))": aggregate(features, known, "identity", None, ">="),
-            "DD": diversify(features, known, low, ">="),
-        })
+        found.append(
+            {
+                "H_agg": Score(exact.aggregation_signs(*labelled)),
+                "S_agg(S(Â,X))": aggregate(features, known, "low_pass", low, ">="),
+                "S_agg(S(I,X))": aggregate(features, known, "identity", None, ">="),
+                "DD": diversify(features, known, low, ">="),
+            }
+        )
     return found

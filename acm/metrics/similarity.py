@@ -171,8 +171,9 @@ def diversification_distinguishability(
     if x is None:
         graph, labels = _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels)
         if norm == "rw":
-            return Score(exact.diversification_signs(*rational(graph, renormalize, labels)), None,
-                         ties)
+            return Score(
+                exact.diversification_signs(*rational(graph, renormalize, labels)), None, ties
+            )
         prepared = _one_hot(graph, labels)
     else:
         graph = two_classes(prepare(edge_index, y, direction, loops, train_mask))
@@ -214,8 +215,10 @@ def similarity_matrix(
     if not isinstance(x, Tensor) or x.dim() != 2:
         raise UsageError("x holds the features of each node, shape [N, F]")
     if x.size(0) > _LARGEST:
-        raise UsageError(f"a similarity matrix of {x.size(0)} nodes is too large: it is meant for"
-                         f" up to {_LARGEST}, and no metric needs it")
+        raise UsageError(
+            f"a similarity matrix of {x.size(0)} nodes is too large: it is meant for"
+            f" up to {_LARGEST}, and no metric needs it"
+        )
     y = torch.zeros(x.size(0), dtype=torch.long, device=x.device)
     graph = _graph(edge_index, y, direction, loops, None, filter)
     rows = features.dense_features(x, x.size(0))
@@ -226,8 +229,12 @@ def similarity_matrix(
 
 
 def aggregate(
-    prepared: features.Features, graph: Graph, filter: str, low: features.Aggregation | None,
-    ties: str, modified: bool = False,
+    prepared: features.Features,
+    graph: Graph,
+    filter: str,
+    low: features.Aggregation | None,
+    ties: str,
+    modified: bool = False,
 ) -> Score:
     """`aggregation_similarity` of what is prepared, with `Â`."""
     sums = features.similarity_sums(prepared, graph, filter, low)
@@ -279,8 +286,9 @@ def _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels) -> t
 def two_classes(graph: Graph) -> Graph:
     """The graph, if more than one class is known."""
     if int((graph.class_sizes > 0).sum()) < 2:
-        raise UsageError("all known labels are of one class: the mean over the other classes does"
-                         " not exist")
+        raise UsageError(
+            "all known labels are of one class: the mean over the other classes does not exist"
+        )
     return graph
 
 

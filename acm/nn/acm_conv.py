@@ -11,7 +11,7 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix, known_norm, low_pass
 from acm.nn.checks import CHANNELS, features, finite, known_channels, sizes, uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
-from acm.nn.product import joint_product
+from acm.nn.stacked import joint_product
 
 
 class ACMConv(nn.Module):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from numbers import Real
+from types import MethodType
 
 from torch import Tensor, nn
 
 from acm.data.names import check_whole
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, operand
+from acm.filters import SparseMatrix, low_pass, operand
 
 #: The channels of a filterbank (section 4.2), in the one order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
@@ -95,3 +96,22 @@ def uniform(parameter: nn.Parameter, fan: int) -> None:
     """Draw uniformly from ±1/√fan, as the authors' release does (FIDELITY 17)."""
     bound = fan**-0.5
     nn.init.uniform_(parameter, -bound, bound)
+
+
+def random_walk(model: nn.Module, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
+    r"""The filter :math:`\hat A_{rw}`, raw self-loops kept: the `operator` of most models.
+
+    Args:
+        model: Whatever it is: nothing of it changes the filter.
+        edge_index: Edges, `[2, E]`, or a sparse adjacency, as in `acm.filters.adjacency`.
+        num_nodes: `N`.
+    """
+    return low_pass(edge_index, num_nodes)
+
+
+def operator_of(model: nn.Module) -> Callable:
+    """The method `(edge_index, num_nodes)` that makes what a model propagates with.
+
+    It is the model's own `operator`, or `random_walk` where it has none.
+    """
+    return getattr(model, "operator", None) or MethodType(random_walk, model)

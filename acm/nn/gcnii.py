@@ -10,12 +10,9 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
-from acm.nn.affine import Affine
-from acm.nn.checks import features, finite, fraction, known_channels, sizes, uniform
-from acm.nn.dropout import Dropout
+from acm.nn.checks import features, finite, fraction, known_channels, random_walk, sizes, uniform
 from acm.nn.mixing import mix, weigh
-from acm.nn.product import product
-from acm.nn.propagation import random_walk
+from acm.nn.stacked import Affine, Dropout, product
 
 
 class InitialResidual(nn.Module):

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from acm import kernels
 from acm.filters import SparseMatrix
-from acm.nn.each import each
-from acm.nn.product import product
+from acm.nn.stacked import each, product
 
 KINDS = {"low": 0, "high": 1, "identity": 2}
 
@@ -74,7 +73,7 @@ def filter_and_mix(
 ) -> Tensor:
     """Steps 1 to 3: `s Σ_c diag(α_c) act(H_c h_c)`, `[N, F]`, in one pass where that can be."""
     plain = act in (None, torch.relu) and not low.value.requires_grad
-    if plain and kernels.fit(h, w_tilde, w_mix, low.value):
+    if plain and kernels.supports(h, w_tilde, w_mix, low.value):
         rest = low, tuple(channels), act is not None, float(temperature), float(scale), hops
         if torch.is_grad_enabled():
             return _FilterAndMix.apply(h, w_tilde, w_mix, rest)

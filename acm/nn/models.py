@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from acm.filters import SparseMatrix
 from acm.nn.acm_conv import ACMConv
-from acm.nn.checks import CHANNELS
-from acm.nn.dropout import Dropout
-from acm.nn.propagation import random_walk
+from acm.nn.checks import CHANNELS, random_walk
+from acm.nn.stacked import Dropout
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ _ACM_SGC1 = Architecture(
 _ACM_GCN = Architecture(
     2, CHANNELS, mix=True, nonlinear=True, input_dropout=True, equation="ACM(ReLU(ACM(X)))"
 )
-# n counts the layers as in Snowball-n (`acm.nn.baselines.Snowball`); the ReLU is that of ACM-GCN.
+# n counts the layers as in Snowball-n (`acm.baselines.Snowball`); the ReLU is that of ACM-GCN.
 _ACM_SNOWBALL = replace(
     _ACM_GCN,
     layers=2,

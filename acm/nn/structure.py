@@ -10,9 +10,8 @@ from torch.nn import functional
 
 from acm.filters import SparseMatrix, adjacency, low_pass, moved
 from acm.nn.checks import CHANNELS, features, sizes, uniform
-from acm.nn.dropout import Dropout
 from acm.nn.mixing import extract, mix, weigh
-from acm.nn.product import product
+from acm.nn.stacked import Dropout, product
 
 
 class StructureConv(nn.Module):

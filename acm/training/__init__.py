@@ -1,19 +1,18 @@
 """Training by the released protocol: many trials at once, each deterministic given its seed."""
 
-from acm.training.fit import Fit, History, fit
-from acm.training.protocol import DEEZER, RELEASED, Protocol, protocol_for
-from acm.training.setting import Setting
+from acm.training.protocol import DEEZER, RELEASED, Setting, TrainingProtocol, training_protocol
 from acm.training.stack import batch_size, stackable
+from acm.training.trainer import History, TrainingResult, train
 
 __all__ = [
     "DEEZER",
     "RELEASED",
-    "Fit",
+    "TrainingResult",
     "History",
-    "Protocol",
+    "TrainingProtocol",
     "Setting",
     "batch_size",
-    "fit",
-    "protocol_for",
+    "train",
+    "training_protocol",
     "stackable",
 ]

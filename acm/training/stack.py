@@ -13,9 +13,10 @@ import psutil
 import torch
 from torch import Tensor, nn
 
+from acm import kernels
 from acm.errors import UsageError
 from acm.nn import Dropout
-from acm.training.setting import Setting
+from acm.training.protocol import Setting
 
 # Where a draw stands in a trial's stream: the epoch, then the dropout layer, then the element.
 _EPOCH, _LAYER = 2**44, 2**36
@@ -35,7 +36,7 @@ GENERATOR = threading.RLock()
 
 
 @contextmanager
-def own_generator(device: torch.device):
+def private_generator(device: torch.device):
     """PyTorch's generator for this thread alone; what it was before is restored."""
     devices = [device] if device.type == "cuda" else []
     with GENERATOR, torch.random.fork_rng(devices=devices):
@@ -79,7 +80,10 @@ class Stack:
         self.key = torch.tensor(keys, dtype=torch.int64, device=device)
         self.p = [
             torch.tensor(
-                [float(layer.p) if layer.own or t.dropout is None else t.dropout for t in trials],
+                [
+                    float(layer.p) if layer.fixed_p or t.dropout is None else t.dropout
+                    for t in trials
+                ],
                 dtype=torch.float64,
                 device=device,
             )
@@ -171,7 +175,7 @@ def stackable(template: nn.Module, x, graph, trial: Setting) -> bool:
     # Two trials, for what one does cannot be told from what all do if there is only one.
     trials = [trial, replace(trial, seed=trial.seed ^ 1)]
     device = next(template.parameters()).device
-    with own_generator(device), torch.no_grad():
+    with private_generator(device), torch.no_grad():
         alone = [Stack(template, [t], stacked=False) for t in trials]
         apart = [torch.cat([one(x, graph, 0, mode) for one in alone]) for mode in (True, False)]
         try:
@@ -209,7 +213,7 @@ def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
     costs once the batch leaves the cache, on large graphs more than it saves; on a GPU only memory
     counts. `benchmarks/README.md` has the curve.
     """
-    with own_generator(next(model.parameters()).device):
+    with private_generator(next(model.parameters()).device):
         stack = Stack(model, [trial])
         held: dict[int, int] = {}
 
@@ -228,3 +232,60 @@ def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
         return max(1, min(most, free // 2 // trial_bytes))
     free = psutil.virtual_memory().available
     return max(1, min(LARGEST, CACHE // trial_bytes, free // 2 // trial_bytes))
+
+
+BETAS, EPS = (0.9, 0.999), 1e-8
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) on weights `[B, …]`, as `torch.optim.Adam` on each trial.
+
+    Args:
+        weights: Stacked weights, changed in place.
+        lr: Learning rate of each trial, `[B]`.
+        weight_decay: Weight decay of each trial, `[B]`.
+        decoupled: Whether it shrinks the weights themselves (AdamW) or adds to the gradient.
+    """
+
+    def __init__(
+        self, weights: Sequence[Tensor], lr: Tensor, weight_decay: Tensor, decoupled: bool
+    ):
+        self.steps = [0] * len(weights)
+        self.mean = [torch.zeros_like(w) for w in weights]
+        self.square = [torch.zeros_like(w) for w in weights]
+        self._arrays: tuple | None = None
+        self.lr = lr
+        self.shrink = 1 - lr * weight_decay if decoupled else torch.ones_like(lr)
+        self.l2 = torch.zeros_like(lr) if decoupled else weight_decay
+
+    @torch.no_grad()
+    def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
+        """Move the weights once; one without a gradient stays where it is."""
+        self.steps = [n + (g is not None) for n, g in zip(self.steps, gradients)]
+        correction = [tuple(1 - beta**n for beta in BETAS) for n in self.steps]
+        if kernels.supports(*weights):
+            if self._arrays is None:  # they are the same from step to step
+                states = [kernels.arrays(*s) for s in zip(weights, self.mean, self.square)]
+                self._arrays = states, [kernels.numpy(t) for t in (self.lr, self.shrink, self.l2)]
+            states, rates = self._arrays
+            kernels.adam(states, gradients, *rates, BETAS, correction, EPS)
+            return
+        for *state, unbiased in zip(weights, gradients, self.mean, self.square, correction):
+            if state[1] is not None:
+                self._step(*state, unbiased)
+
+    def _step(self, w: Tensor, g: Tensor, m: Tensor, v: Tensor, correction) -> None:
+        def each(values: Tensor) -> Tensor:  # one value a trial, ready to meet `[B, …]`
+            return values.to(w.dtype).view(-1, *[1] * (w.dim() - 1))
+
+        g = g + each(self.l2) * w
+        m.lerp_(g, 1 - BETAS[0])
+        v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+        root = v.sqrt().div_(correction[1] ** 0.5).add_(EPS)
+        w.mul_(each(self.shrink)).sub_(each(self.lr / correction[0]) * m / root)
+
+    def keep(self, trials: Tensor) -> None:
+        """Go on with these trials only, whose weights are other tensors from now on."""
+        self._arrays = None
+        self.mean, self.square = ([t[trials] for t in ts] for ts in (self.mean, self.square))
+        self.lr, self.shrink, self.l2 = (t[trials] for t in (self.lr, self.shrink, self.l2))

@@ -5,7 +5,7 @@ import torch
 from baselines import BASELINES, epochs
 
 from acm.filters import low_pass
-from acm.nn import build
+from acm.registry import build
 
 N, F, C, HIDDEN = 40, 12, 4, 8
 

@@ -22,9 +22,8 @@ from acm import experiments, paper
 from acm.data import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments import Record, Store, recipe
-from acm.experiments.options import own, read_options
-from acm.experiments.recipes import HYPERPARAMETERS
-from acm.report.table3 import row_names
+from acm.experiments.recipes import HYPERPARAMETERS, default_options, read_options
+from acm.report.comparison import row_names
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
@@ -98,7 +97,7 @@ def test_the_searches_are_of_rows_of_table_3_on_its_graphs():
         assert model in row_names() and graph in PAPER_DATASETS
         # Of that, there is no optimum, or one that is a slip.
         assert recipe(model, graph).origin in ("slip", "searched", "chosen")
-        assert set(space) <= {*HYPERPARAMETERS, *own(model)}
+        assert set(space) <= {*HYPERPARAMETERS, *default_options(model)}
     assert [row[:2] for row in searches.cells(["GAT"], ["texas", "cora"])] == [("GAT", "texas")]
 
 
@@ -144,7 +143,7 @@ def test_points_are_measured_by_turns_and_medians_taken(monkeypatch):
 
 
 def test_epochs_of_a_stack_are_those_of_one_trial():
-    trials = experiments.cell("synthetic", "ACM-GCN", splits=3)
+    trials = experiments.trials_of("synthetic", "ACM-GCN", splits=3)
     (_, alone), (ms, stacked) = (cell.few_epochs(t, 3, len(t)) for t in (trials[:1], trials))
     assert ms > 0 and len(stacked) == 3 and stacked[0].history == alone[0].history
     assert [fit.epochs for fit in stacked] == [3, 3, 3]
@@ -195,7 +194,7 @@ def test_the_variants_of_table_2_are_fourteen_networks():
     built = {
         (t.model, t.channels, t.mix)
         for row in rows
-        for t in experiments.cell("cornell", splits=1, **gpu.variant(row))
+        for t in experiments.trials_of("cornell", splits=1, **gpu.variant(row))
     }
     assert len(rows) == len(built) == 14
     assert ("ACMII-GCN", "low+identity", True) in built and ("GCN", "low", False) in built

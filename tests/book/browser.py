@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to in its own protocol: what a page asks for, says and shows."""
+"""A headless Chromium, spoken to in its own split_scheme: what a page asks for, says and shows."""
 
 from __future__ import annotations
 

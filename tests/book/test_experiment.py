@@ -9,8 +9,7 @@ import jupytext
 import nbformat
 import pytest
 
-from acm.experiments import Place
-from acm.nn import MODELS
+from acm.registry import MODELS
 
 NOTEBOOK = Path(__file__).parents[2] / "book" / "nb" / "experiment.ipynb"
 
@@ -67,7 +66,7 @@ def test_it_runs_on_as_many_threads_as_it_is_told(threads):
         capture_output=True,
         text=True,
     )
-    assert ran.stdout == f"{Place('here', threads)}\n", ran.stderr
+    assert ran.stdout == f"{Workers('here', threads)}\n", ran.stderr
 
 
 def test_an_unknown_model_is_answered_with_those_there_are(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from acm.filters import low_pass
-from acm.nn import MODELS
+from acm.registry import MODELS
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,8 +83,8 @@ def test_it_is_the_same_to_the_bit_in_any_batch(folder):
     code = """
 from acm.experiments import cell, run
 given = dict(lr=0.05, weight_decay=5e-4, dropout=0.5, hidden=9)
-trials = cell("synthetic", "Signed", splits=3, hyperparameters=given)
-for together in run(trials, progress=False):
+trials = trials_of("synthetic", "Signed", splits=3, hyperparameters=given)
+for together in run_trials(trials, progress=False):
     (alone,) = run([together.trial], progress=False)
     print(together.stacked and alone.outcome == together.outcome)
 """

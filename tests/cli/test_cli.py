@@ -16,7 +16,7 @@ from acm import experiments
 from acm.cli import build_parser, main
 from acm.data.files import raw_files
 from acm.data.names import DATASETS
-from acm.nn import MODELS
+from acm.registry import MODELS
 
 GCN = ["run", "--dataset", "synthetic", "--model", "GCN"]
 QUICK = ["--lr", "0.05", "--weight-decay", "1e-3", "--dropout", "0.3", "--hidden", "16", "--quiet"]
@@ -71,7 +71,7 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
     [
         (["run", "--dataset", "synthetic", "--model", "nonsense"], list(MODELS)),
         (["run", "--dataset", "nonsense", "--model", "GCN"], list(DATASETS)),
-        ([*GCN, "--protocol", "mixed"], ["random, fixed"]),
+        ([*GCN, "--split-scheme", "mixed"], ["random, fixed"]),
         ([*GCN, "--threads", "0"], ["--threads is 0"]),
         ([*GCN, "--threads", "999999"], ["--threads is 999999", "cores"]),
         ([*GCN, "--lr", "-1"], ["lr=-1.0"]),
@@ -291,45 +291,45 @@ def test_a_models_card(capsys):
     assert card.startswith("GCNII* (Table 3)") and MODELS["GCNII*"].equation in card
     assert "lambda (0.5)" in card and "chen2020simple" in card
     assert "alpha 0.5, lambda 0.5, layers 8" in card  # Cornell's
-    assert main(["models", "GAT", "--protocol", "fixed"]) == 0
+    assert main(["models", "GAT", "--split-scheme", "fixed"]) == 0
     assert "not published; chosen because" in capsys.readouterr().out
-    for arguments in (["GATT"], ["GAT", "--protocol", "both"]):
+    for arguments in (["GATT"], ["GAT", "--split-scheme", "both"]):
         assert main(["models", *arguments]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_run_says_where_the_recipe_is_from(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    own = ["--own", "layers=1", "lambda=1"]
+    own = ["--options", "layers=1", "lambda=1"]
     arguments = ["run", "--dataset", "synthetic", "--model", "ACM-GCNII", "--splits", "1"]
     assert main([*arguments, *QUICK, *own]) == 0
     said = capsys.readouterr().out.splitlines()
     assert "alpha 0.1, lambda 1.0, layers 1, channels low+high+identity" in said[0]
     assert "lr, weight_decay, dropout, hidden, layers, lambda as given; alpha: " in said[1]
     # One list after another adds to it, and nothing is given twice.
-    assert main([*arguments, *QUICK, "--own", "layers=1", "--own", "lambda=1"]) == 0
+    assert main([*arguments, *QUICK, "--options", "layers=1", "--options", "lambda=1"]) == 0
     assert "lambda 1" in capsys.readouterr().out
-    assert main([*arguments, "--own", "layers=1", "--own", "layers=2"]) == 2
-    assert "--own layers=2: layers is given twice, as 1 as well" in capsys.readouterr().err
-    assert main([*arguments, "--own", "layers"]) == 2
+    assert main([*arguments, "--options", "layers=1", "--options", "layers=2"]) == 2
+    assert "--options layers=2: layers is given twice, as 1 as well" in capsys.readouterr().err
+    assert main([*arguments, "--options", "layers"]) == 2
     assert "NAME=X is needed" in capsys.readouterr().err
 
 
 def test_a_search_over_a_models_own_ends_in_the_command_that_tests_it(tmp_path, capsys):
-    asked = ["--lr", "0.05", "--weight-decay", "0", "--dropout", "0", "--own", "alpha=0.1,0.9"]
+    asked = ["--lr", "0.05", "--weight-decay", "0", "--dropout", "0", "--options", "alpha=0.1,0.9"]
     where = ["--splits", "1", "--threads", "1", "--quiet", "--store", str(tmp_path / "s.csv")]
     name = ["--dataset", "synthetic", "--model", "APPNP"]
     assert main(["search", *name, *asked, *where]) == 0
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 4 and sum("alpha 0.1" in line for line in said) == 1
     command = shlex.split(said[-1].removeprefix("to test the choice: acm "))
-    assert command[-2] == "--own" and command[-1] in ("alpha=0.1", "alpha=0.9")
+    assert command[-2] == "--options" and command[-1] in ("alpha=0.1", "alpha=0.9")
     assert main([*command, *where[2:-1], str(tmp_path / "r.csv")]) == 0
     for wrong, words in (
         ("alpha", "NAME=X is needed"),
         ("alpha=0.1,x", "alpha='x': a number is needed"),
         ("beta=1", "unknown hyperparameter 'beta'"),
-        ("weight_decay=1", "--own weight_decay=1: that is --weight-decay 1"),
+        ("weight_decay=1", "--options weight_decay=1: that is --weight-decay 1"),
     ):
         assert main(["search", *name, *asked[:-1], wrong, *where]) == 2
         error = capsys.readouterr().err
@@ -372,12 +372,12 @@ def test_what_cannot_be_read_is_one_line_without_the_usage(arguments, words, cap
     [
         ("GCN", [], "the sizes of GCN are the usual ones, so fewer --processes"),
         ("GCN", ["--hidden", "8000"], "a smaller --hidden 8000 (64 is usual) may do"),
-        ("GAT", ["--own", "heads=9000"], "a smaller --own heads=9000 (8 is usual) may do"),
+        ("GAT", ["--options", "heads=9000"], "a smaller --options heads=9000 (8 is usual) may do"),
         (
             "GAT",
-            ["--own", "heads=16", "out_heads=900", "--hidden", "640"],
-            "a smaller --own out_heads=900 (1 is usual) or --hidden 640 (64 is usual) or"
-            " --own heads=16 (8 is usual) may do",
+            ["--options", "heads=16", "out_heads=900", "--hidden", "640"],
+            "a smaller --options out_heads=900 (1 is usual) or --hidden 640 (64 is usual) or"
+            " --options heads=16 (8 is usual) may do",
         ),
     ],
 )
@@ -400,11 +400,11 @@ def test_too_little_memory_names_what_is_too_large(
 def test_a_model_beyond_all_memory_is_told_what_is_too_large(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     # No machine has the terabytes, so nothing is allocated.
-    large = ["--own", "heads=10000", "--hidden", "1000000", "--quiet"]
+    large = ["--options", "heads=10000", "--hidden", "1000000", "--quiet"]
     assert main(["run", "--dataset", "synthetic", "--model", "GAT", "--splits", "1", *large]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "a smaller --hidden 1000000 (64 is usual) or --own heads=10000 (8 is usual)" in said
+    assert "a smaller --hidden 1000000 (64 is usual) or --options heads=10000 (8 is usual)" in said
     monkeypatch.setattr(experiments, "search", lambda *_: torch.empty(2**60))
     assert main(["search", *GCN[1:], "--hidden", "32,4096"]) == 2
     assert "a smaller --hidden 4096 (64 is usual) may do" in capsys.readouterr().err
@@ -422,8 +422,8 @@ def test_a_folder_is_no_file_of_models(form, tmp_path):
 
 
 def test_processes_are_the_default_where_there_are_some(monkeypatch):
-    from acm import workers
-    from acm.cli.places import place
+    from acm.cli.run import place
+    from acm.experiments import workers
 
     def asked(command, *more):
         words = [command, "--dataset", "cornell", "--model", "GCN", *more]

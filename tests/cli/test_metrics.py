@@ -29,8 +29,9 @@ def metrics(capsys, *arguments):
 
 
 def expected(x, **options):
-    return {name: pytest.approx(value) for name, value in
-            all_metrics(x, EDGES, Y, **options).items()}
+    return {
+        name: pytest.approx(value) for name, value in all_metrics(x, EDGES, Y, **options).items()
+    }
 
 
 def values(found):
@@ -52,19 +53,32 @@ def test_as_a_table(capsys):
     assert f"{score:.4f}" in line.split()[1]
 
 
-@pytest.mark.parametrize("arrays", [
-    {"edge_index": EDGES, "y": Y, "x": DENSE},
-    {"edges": EDGES.T, "node_labels": Y, "node_features": DENSE},
-])
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"edge_index": EDGES, "y": Y, "x": DENSE},
+        {"edges": EDGES.T, "node_labels": Y, "node_features": DENSE},
+    ],
+)
 def test_numpy_archive(tmp_path, capsys, arrays):
     np.savez(tmp_path / "graph.npz", **{name: a.numpy() for name, a in arrays.items()})
     assert values(metrics(capsys, tmp_path / "graph.npz")) == expected(X)
 
 
-@pytest.mark.parametrize("wrap", [
-    lambda data: data, lambda data: data.to_dict(), lambda data: (data.to_dict(), None, Data),
-    lambda data: {"edge_index": data.edge_index, "y": data.y[:, None], "x": data.x, "name": "own"},
-])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda data: data,
+        lambda data: data.to_dict(),
+        lambda data: (data.to_dict(), None, Data),
+        lambda data: {
+            "edge_index": data.edge_index,
+            "y": data.y[:, None],
+            "x": data.x,
+            "name": "own",
+        },
+    ],
+)
 def test_saved_data(tmp_path, capsys, wrap):
     torch.save(wrap(Data(x=DENSE, edge_index=EDGES, y=Y)), tmp_path / "graph.pt")
     assert values(metrics(capsys, tmp_path / "graph.pt")) == expected(X)
@@ -123,42 +137,60 @@ def files(folder):
     (folder / "one.npy").rename(folder / "one.npz")
     edge_index, y, n = EDGES.numpy(), Y.numpy(), len(Y)
     for name, changed in {
-        "words": {"x": np.full((n, 2), "a")}, "complex": {"x": np.full((n, 2), 1j)},
+        "words": {"x": np.full((n, 2), "a")},
+        "complex": {"x": np.full((n, 2), 1j)},
         "dates": {"y": np.full(n, "2020-01-01", dtype="M8[D]")},
-        "unlabelled": {"y": np.array(["a"] * (n - 1) + [""])}, "minus": {"y": y - 1},
+        "unlabelled": {"y": np.array(["a"] * (n - 1) + [""])},
+        "minus": {"y": y - 1},
         "beyond": {"edge_index": np.full((2, 3), 2**63, dtype=np.uint64)},
     }.items():
         np.savez(folder / f"{name}.npz", **{"edge_index": edge_index, "y": y} | changed)
     whole = {"edge_index": EDGES, "y": Y, "x": DENSE}
     quantized = torch.quantize_per_tensor(DENSE.float(), 1.0, 0, torch.qint8)
-    for name, changed in {"meta": {"y": Y.to("meta")}, "nowhere_x": {"x": DENSE.to("meta")},
-                          "quantized": {"x": quantized}}.items():
+    for name, changed in {
+        "meta": {"y": Y.to("meta")},
+        "nowhere_x": {"x": DENSE.to("meta")},
+        "quantized": {"x": quantized},
+    }.items():
         torch.save(whole | changed, folder / f"{name}.pt")
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["texass"], "unknown data set 'texass', and there is no such file"),
-    (["folder"], "folder is a folder"), (["sub.d/folder"], "is a folder"),
-    (["edges.csv", "--labels", "folder"], "folder is a folder"), (["nowhere/at"], "no file"),
-    (["nowhere.npz"], "no file nowhere.npz"),
-    (["edges.csv"], "--labels"), (["edges.csv", "--labels", "nowhere.csv"], "no file nowhere.csv"),
-    (["edges.csv", "--labels", "few.csv"], "edge 1 2, a node of which has no label"),
-    (["late.csv", "--labels", "few.csv"], "edge 7 1, a node of which has no label"),
-    (["edges.csv", "--labels", "twice.csv"], "node 0 twice"),
-    (["flat.csv", "--labels", "labels.csv"], "one column"),
-    (["empty.csv", "--labels", "labels.csv"], "not a table"),
-    (["noise.npz"], "not a NumPy archive"), (["noise.pt"], "noise.pt"),
-    (["bare.npz"], "no y or node_labels or labels"), (["objects.npz"], "plain arrays"),
-    (["wide.npz"], "[E, 2] is needed"), (["list.pt"], "holds a list"),
-    (["one.npz"], "one bare array"), (["words.npz"], "x is of type <U1: real numbers"),
-    (["complex.npz"], "x is of type complex128"), (["dates.npz"], "y is of type datetime64[D]"),
-    (["unlabelled.npz"], "has no label in y"), (["minus.npz"], "run from -1"),
-    (["beyond.npz"], "edge_index has 9223372036854775808, which does not fit int64"),
-    (["meta.pt"], "y is a meta tensor"), (["nowhere_x.pt"], "x is a meta tensor"),
-    (["quantized.pt"], "x is a quantized tensor"),
-    (["bare.npz", "--labels", "labels.csv"], "its own labels"),
-    (["synthetic", "--labels", "labels.csv"], "its own labels"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["texass"], "unknown data set 'texass', and there is no such file"),
+        (["folder"], "folder is a folder"),
+        (["sub.d/folder"], "is a folder"),
+        (["edges.csv", "--labels", "folder"], "folder is a folder"),
+        (["nowhere/at"], "no file"),
+        (["nowhere.npz"], "no file nowhere.npz"),
+        (["edges.csv"], "--labels"),
+        (["edges.csv", "--labels", "nowhere.csv"], "no file nowhere.csv"),
+        (["edges.csv", "--labels", "few.csv"], "edge 1 2, a node of which has no label"),
+        (["late.csv", "--labels", "few.csv"], "edge 7 1, a node of which has no label"),
+        (["edges.csv", "--labels", "twice.csv"], "node 0 twice"),
+        (["flat.csv", "--labels", "labels.csv"], "one column"),
+        (["empty.csv", "--labels", "labels.csv"], "not a table"),
+        (["noise.npz"], "not a NumPy archive"),
+        (["noise.pt"], "noise.pt"),
+        (["bare.npz"], "no y or node_labels or labels"),
+        (["objects.npz"], "plain arrays"),
+        (["wide.npz"], "[E, 2] is needed"),
+        (["list.pt"], "holds a list"),
+        (["one.npz"], "one bare array"),
+        (["words.npz"], "x is of type <U1: real numbers"),
+        (["complex.npz"], "x is of type complex128"),
+        (["dates.npz"], "y is of type datetime64[D]"),
+        (["unlabelled.npz"], "has no label in y"),
+        (["minus.npz"], "run from -1"),
+        (["beyond.npz"], "edge_index has 9223372036854775808, which does not fit int64"),
+        (["meta.pt"], "y is a meta tensor"),
+        (["nowhere_x.pt"], "x is a meta tensor"),
+        (["quantized.pt"], "x is a quantized tensor"),
+        (["bare.npz", "--labels", "labels.csv"], "its own labels"),
+        (["synthetic", "--labels", "labels.csv"], "its own labels"),
+    ],
+)
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
     files(tmp_path)
@@ -173,10 +205,16 @@ def described(capsys, *arguments):
     return found["nodes"], found["classes"], found["metrics"]["H_edge"]["value"]
 
 
-@pytest.mark.parametrize("convert", [
-    lambda a: a.astype(np.uint16), lambda a: a.astype(np.uint32), lambda a: a.astype(np.uint64),
-    lambda a: a.astype(">i8"), lambda a: a.astype(">i2"),
-])
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda a: a.astype(np.uint16),
+        lambda a: a.astype(np.uint32),
+        lambda a: a.astype(np.uint64),
+        lambda a: a.astype(">i8"),
+        lambda a: a.astype(">i2"),
+    ],
+)
 def test_any_type_of_integer_in_an_archive(tmp_path, capsys, convert):
     np.savez(tmp_path / "graph.npz", edge_index=convert(EDGES.numpy()), y=convert(Y.numpy()))
     assert values(metrics(capsys, tmp_path / "graph.npz")) == expected(None)
@@ -189,12 +227,16 @@ def test_any_type_of_number_as_features(tmp_path, capsys, kind):
     assert values(metrics(capsys, tmp_path / "graph.npz")) == expected(x)
 
 
-@pytest.mark.parametrize("change", [
-    lambda y: np.char.add("class-", y.astype(str)),
-    lambda y: np.array([b"\xe0", b"\xe1", b"\xe2", b"\xe3", b"\xe4", b"\xe5"])[y],
-    lambda y: y * 3_000_000 + 10**6,
-    lambda y: y.astype(np.uint64) + np.uint64(2**63), lambda y: y + 2**62,
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: np.char.add("class-", y.astype(str)),
+        lambda y: np.array([b"\xe0", b"\xe1", b"\xe2", b"\xe3", b"\xe4", b"\xe5"])[y],
+        lambda y: y * 3_000_000 + 10**6,
+        lambda y: y.astype(np.uint64) + np.uint64(2**63),
+        lambda y: y + 2**62,
+    ],
+)
 def test_labels_of_an_archive_are_renumbered(tmp_path, capsys, change):
     np.savez(tmp_path / "graph.npz", edge_index=EDGES, y=change(Y.numpy()))
     assert values(metrics(capsys, tmp_path / "graph.npz")) == expected(None)
@@ -203,21 +245,33 @@ def test_labels_of_an_archive_are_renumbered(tmp_path, capsys, change):
 NUMBERS, WORDS = "0,1\n1,2\n2,3\n", "a,b\nb,c\nc,d\n"
 
 
-@pytest.mark.parametrize("edges, labels", [
-    *[(NUMBERS, heading + "0\n0\n1\n1\n") for heading in ("", "y\n", "Label\n", "klasse\n")],
-    *[(NUMBERS, heading + "0,0\n1,0\n2,1\n3,1\n")
-      for heading in ("", "id,y\n", "id,klasse\n", ",label\n", "Knoten,Klasse\n")],
-    *[(NUMBERS, heading + "x\nx\nz\nz\n") for heading in ("", "y\n", "# klasse\n")],
-    (NUMBERS, "p\np\nq\nq\n"), (NUMBERS, "0\n0\n3000000\n3000000"),
-    (NUMBERS, "4611686018427387904\n4611686018427387904\n4611686018427387905\n"
-      "4611686018427387905\n"),
-    (NUMBERS, "0\n0\n99999999999999999999\n99999999999999999999\n"),
-    (NUMBERS, "1.0\n1\n2.5\n2.5\n"),
-    (NUMBERS, "id,y\n0,x\n1,x\n2,y\n3,y\n"), (NUMBERS, "x,y\n0,x\n1,x\n2,z\n3,z\n"),
-    (WORDS, "a,x\nb,x\nc,z\nd,z\n"), (WORDS, "name,kind\na,x\nb,x\nc,z\nd,z\n"),
-    (WORDS, "wer,was\na,0\nb,0\nc,1\nd,1\n"), (WORDS, "# wer,was\na,x\nb,x\nc,z\nd,z\n"),
-    ("from,to\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n"), ("von,nach\n" + NUMBERS, "0\n0\n1\n1\n"),
-])
+@pytest.mark.parametrize(
+    "edges, labels",
+    [
+        *[(NUMBERS, heading + "0\n0\n1\n1\n") for heading in ("", "y\n", "Label\n", "klasse\n")],
+        *[
+            (NUMBERS, heading + "0,0\n1,0\n2,1\n3,1\n")
+            for heading in ("", "id,y\n", "id,klasse\n", ",label\n", "Knoten,Klasse\n")
+        ],
+        *[(NUMBERS, heading + "x\nx\nz\nz\n") for heading in ("", "y\n", "# klasse\n")],
+        (NUMBERS, "p\np\nq\nq\n"),
+        (NUMBERS, "0\n0\n3000000\n3000000"),
+        (
+            NUMBERS,
+            "4611686018427387904\n4611686018427387904\n4611686018427387905\n4611686018427387905\n",
+        ),
+        (NUMBERS, "0\n0\n99999999999999999999\n99999999999999999999\n"),
+        (NUMBERS, "1.0\n1\n2.5\n2.5\n"),
+        (NUMBERS, "id,y\n0,x\n1,x\n2,y\n3,y\n"),
+        (NUMBERS, "x,y\n0,x\n1,x\n2,z\n3,z\n"),
+        (WORDS, "a,x\nb,x\nc,z\nd,z\n"),
+        (WORDS, "name,kind\na,x\nb,x\nc,z\nd,z\n"),
+        (WORDS, "wer,was\na,0\nb,0\nc,1\nd,1\n"),
+        (WORDS, "# wer,was\na,x\nb,x\nc,z\nd,z\n"),
+        ("from,to\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n"),
+        ("von,nach\n" + NUMBERS, "0\n0\n1\n1\n"),
+    ],
+)
 def test_headings_and_labels_of_text_files(tmp_path, capsys, edges, labels):
     (tmp_path / "edges.csv").write_text(edges)
     (tmp_path / "labels.csv").write_text(labels)
@@ -225,24 +279,29 @@ def test_headings_and_labels_of_text_files(tmp_path, capsys, edges, labels):
     assert found == (4, 2, pytest.approx(2 / 3))
 
 
-@pytest.mark.parametrize("edges, labels, words", [
-    ("8,9\n" + NUMBERS, "0\n0\n1\n1\n", "edge 8 9, a node of which has no label"),
-    ("8,x\n" + NUMBERS, "0\n0\n1\n1\n", "edge 8 x, a node of which has no label"),
-    ("von,nach\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n", "if that is a heading, begin it with #"),
-    (NUMBERS + "3\n", "0\n0\n1\n1\n", "edge 3 , a node"),
-    (WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", "begins with 'wer was'"),
-    (WORDS, "name,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'name x'"),
-    (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "begins with ' 0'"),
-    (NUMBERS, "9,label\n0,0\n1,0\n2,1\n3,1\n", "begins with '9 label'"),
-    (NUMBERS, "klasse\np\np\nq\nq\n", "begins with 'klasse'"),
-    (NUMBERS, "class\nclass\nq\nq\n", "begins with 'class'"),
-    *[(NUMBERS, f"# labels\n0,1\n\n1,0\n2,{label}\n3,1\n", "line 5: node 2 has no label")
-      for label in ("", "nan", "inf", "-inf", "NA", "1e999")],
-    (NUMBERS, "0\n0\nnan\n1\n", "line 3: node 2 has no label"),
-    (NUMBERS, "0\n0\n\n1\n1\n", "line 3: node 2 has no label"),
-    (NUMBERS, "0,1\n1,0\n2,-1\n3,1\n", "line 3: node 2 has the label -1"),
-    (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "line 3: there is no node before"),
-])
+@pytest.mark.parametrize(
+    "edges, labels, words",
+    [
+        ("8,9\n" + NUMBERS, "0\n0\n1\n1\n", "edge 8 9, a node of which has no label"),
+        ("8,x\n" + NUMBERS, "0\n0\n1\n1\n", "edge 8 x, a node of which has no label"),
+        ("von,nach\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n", "if that is a heading, begin it with #"),
+        (NUMBERS + "3\n", "0\n0\n1\n1\n", "edge 3 , a node"),
+        (WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", "begins with 'wer was'"),
+        (WORDS, "name,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'name x'"),
+        (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "begins with ' 0'"),
+        (NUMBERS, "9,label\n0,0\n1,0\n2,1\n3,1\n", "begins with '9 label'"),
+        (NUMBERS, "klasse\np\np\nq\nq\n", "begins with 'klasse'"),
+        (NUMBERS, "class\nclass\nq\nq\n", "begins with 'class'"),
+        *[
+            (NUMBERS, f"# labels\n0,1\n\n1,0\n2,{label}\n3,1\n", "line 5: node 2 has no label")
+            for label in ("", "nan", "inf", "-inf", "NA", "1e999")
+        ],
+        (NUMBERS, "0\n0\nnan\n1\n", "line 3: node 2 has no label"),
+        (NUMBERS, "0\n0\n\n1\n1\n", "line 3: node 2 has no label"),
+        (NUMBERS, "0,1\n1,0\n2,-1\n3,1\n", "line 3: node 2 has the label -1"),
+        (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "line 3: there is no node before"),
+    ],
+)
 def test_what_is_unclear_in_a_text_file_is_refused(tmp_path, capsys, edges, labels, words):
     (tmp_path / "edges.csv").write_text(edges)
     (tmp_path / "labels.csv").write_text(labels)
@@ -256,5 +315,6 @@ def test_0_by_0_is_null_in_json_and_nan_in_the_table(tmp_path, capsys):
     arguments = tmp_path / "edges.csv", "--labels", tmp_path / "labels.csv"
     found = values(metrics(capsys, *arguments))
     assert found["h_adj"] is found["LI_edge"] is found["LI_node"] is None and found["H_edge"] == 1
-    assert [line.split() for line in ran(capsys, *arguments)[1].splitlines()
-            if line.startswith("h_adj")] == [["h_adj", "nan"]]
+    assert [
+        line.split() for line in ran(capsys, *arguments)[1].splitlines() if line.startswith("h_adj")
+    ] == [["h_adj", "nan"]]

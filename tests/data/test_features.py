@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from acm.data.graphs import row_normalize, sparse_tensor
+from acm.data.graphs import row_normalize
+from acm.data.parsers import sparse_tensor
 from acm.errors import UsageError
 
 features = hnp.arrays(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from acm.experiments import cell
+from acm.experiments import trials_of
 
 
 @pytest.fixture
 def trials():
-    return cell("synthetic", "MLP-1", splits=4)
+    return trials_of("synthetic", "MLP-1", splits=4)

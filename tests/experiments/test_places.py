@@ -15,21 +15,20 @@ import psutil
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Store, cell, run
-from acm.experiments.batch import MOST
-from acm.experiments.places import ATTEMPTS, Place, compute
-from acm.workers import possible, release
+from acm.experiments import Store, run_trials, trials_of
+from acm.experiments.run import MOST
+from acm.experiments.workers import ATTEMPTS, Workers, compute, possible, release
 from tests.experiments import workers
 
 ROOT = Path(__file__).parents[2]
 QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 16}
-TRIALS = cell("synthetic", "GCN", splits=4, hyperparameters=QUICK)
+TRIALS = trials_of("synthetic", "GCN", splits=4, hyperparameters=QUICK)
 
 
 @pytest.fixture(scope="module")
 def undisturbed():
     """What the trials give here, without what the machine has to do with it."""
-    return plain(run(TRIALS, progress=False))
+    return plain(run_trials(TRIALS, progress=False))
 
 
 def plain(records):
@@ -98,7 +97,7 @@ def _line(process):
 
 @pytest.mark.parametrize("kind", ["spawn", "forkserver"])
 def test_a_pool_is_kept_for_the_next_call_and_knows_of_what_it_was_told(kind, monkeypatch):
-    place = Place("processes", 1)
+    place = Workers("processes", 1)
 
     def pids():
         return {pid for _, pid in compute(workers.pid_slowly, [0.0, 0.01], place)}
@@ -120,7 +119,7 @@ def test_a_pool_is_kept_for_the_next_call_and_knows_of_what_it_was_told(kind, mo
 
 
 def test_a_pool_is_kept_as_what_it_was_started_with(monkeypatch):
-    place, seen = Place("processes", 1), []
+    place, seen = Workers("processes", 1), []
     for _, told in compute(workers.timeout, [0, 0], place):
         monkeypatch.setenv("ACM_DATA_TIMEOUT", "7")  # while it works
         seen.append(told)
@@ -133,16 +132,16 @@ def test_where_no_process_can_be_started_that_is_said(monkeypatch, tmp_path):
 
     assert possible()
     context = multiprocessing.get_context("spawn")
-    monkeypatch.setattr("acm.workers._context", lambda: context)
+    monkeypatch.setattr("acm.experiments.workers._context", lambda: context)
     monkeypatch.setattr(type(context), "Semaphore", refuse)
     assert not possible()
-    monkeypatch.setattr("acm.workers._context", refuse)
+    monkeypatch.setattr("acm.experiments.workers._context", refuse)
     with pytest.raises(UsageError, match="cannot be started here .*Read-only.*: threads can"):
-        list(compute(workers.double, [1], Place("processes", 1)))
+        list(compute(workers.double, [1], Workers("processes", 1)))
 
 
 def test_a_kept_pool_whose_worker_has_died_is_replaced():
-    place = Place("processes", 1)
+    place = Workers("processes", 1)
     ((_, first),) = compute(workers.pid_slowly, [0.0], place)
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: not psutil.pid_exists(first) or is_zombie(first))
@@ -152,14 +151,14 @@ def test_a_kept_pool_whose_worker_has_died_is_replaced():
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_batches_come_back_with_what_they_gave(size):
-    place = Place("processes", size)
+    place = Workers("processes", size)
     numbers = list(range(5))
-    for either in (place, Place("here", size)):
+    for either in (place, Workers("here", size)):
         assert sorted(compute(workers.double, numbers, either)) == [(n, 2 * n) for n in numbers]
     assert list(compute(workers.double, [], place)) == []
 
 
-@pytest.mark.parametrize("place", [Place(), Place("processes", 1)])
+@pytest.mark.parametrize("place", [Workers(), Workers("processes", 1)])
 def test_what_a_batch_raises_is_raised(place):
     with pytest.raises(ZeroDivisionError, match="at 1"):
         list(compute(workers.fail, [1, 1, 1], place))
@@ -169,19 +168,19 @@ def test_a_batch_whose_worker_died_runs_again_and_the_others_once(tmp_path):
     batches = [str(tmp_path / name) for name in "abc"]
     for path in batches[1:]:
         Path(path).touch()  # only the first kills its worker
-    seen = [batch for batch, _ in compute(workers.die_once, batches, Place("processes", 2))]
+    seen = [batch for batch, _ in compute(workers.die_once, batches, Workers("processes", 2))]
     assert sorted(seen) == batches
 
 
 def test_a_batch_that_kills_every_worker_is_said_in_one_line():
     with pytest.raises(UsageError, match=f"{ATTEMPTS} workers died over the same") as error:
-        list(compute(workers.die, [0], Place("processes", 1)))
+        list(compute(workers.die, [0], Workers("processes", 1)))
     assert "\n" not in str(error.value)
 
 
 def test_a_worker_that_dies_between_two_batches_is_replaced():
     # While the main process writes records, no one looks at the pool.
-    done = compute(workers.pid_slowly, [0.0, 0.01, 0.02, 0.03], Place("processes", 1))
+    done = compute(workers.pid_slowly, [0.0, 0.01, 0.02, 0.03], Workers("processes", 1))
     seen = []
     for batch, pid in done:
         seen.append(batch)
@@ -203,15 +202,15 @@ def test_a_pool_whose_worker_is_killed_gives_to_the_bit_what_is_given_here(
     tmp_path, undisturbed, one_by_one, monkeypatch
 ):
     store, opened = Store(tmp_path / "runs.csv"), []
-    open_place = Place.open
-    monkeypatch.setattr(Place, "open", lambda place: opened.append(1) or open_place(place))
+    open_place = Workers.open
+    monkeypatch.setattr(Workers, "open", lambda place: opened.append(1) or open_place(place))
 
     def kill_one():
         wait_for(lambda: store.path.exists() and store.records())
         workers_of_this_process()[0].kill()
 
     with beside(kill_one):
-        records = run(TRIALS, store, progress=False, place=Place("processes", 2))
+        records = run_trials(TRIALS, store, progress=False, workers=Workers("processes", 2))
     assert len(opened) > 1  # the kill broke the pool
     assert plain(records) == plain(store.records()) == undisturbed
 
@@ -220,19 +219,19 @@ SCRIPT = """
 import signal, sys
 # A shell that starts the tests in the background has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from acm.workers import release
+from acm.experiments.workers import release
 from tests.experiments import workers
 if __name__ == "__main__":
-    from acm.experiments import Store, batch, cell, run
-    from acm.experiments.places import Place, compute
+    from acm.experiments import Store, run_trials, run as batch, trials_of
+    from acm.experiments.workers import Workers, compute
     batch.MOST["cpu"] = 1
-    place = Place(sys.argv[1], 2)
+    place = Workers(sys.argv[1], 2)
     if sys.argv[2] == "sleep":
         list(compute(workers.touch_and_sleep, sys.argv[3:], place))
     else:
-        trials = cell("synthetic", "GCN", splits=60, hyperparameters=dict(
+        trials = trials_of("synthetic", "GCN", splits=60, hyperparameters=dict(
             lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
-        run(trials, Store(sys.argv[3]), progress=False, place=place)
+        run_trials(trials, Store(sys.argv[3]), progress=False, workers=place)
 """
 
 
@@ -331,8 +330,8 @@ def test_a_dask_cluster_of_which_one_worker_is_killed(tmp_path, undisturbed, one
             two[0].kill()
 
         with beside(kill_one):
-            place = Place("dask", address=address)
-            records = run(TRIALS, store, progress=False, place=place)
+            place = Workers("dask", address=address)
+            records = run_trials(TRIALS, store, progress=False, workers=place)
         assert two[0].wait() == -signal.SIGKILL and two[1].poll() is None
     assert plain(records) == plain(store.records()) == undisturbed
 
@@ -345,7 +344,7 @@ def test_no_scheduler_is_said_in_one_line(monkeypatch):
     monkeypatch.setattr(dask, "Client", lambda address, timeout: client(address, timeout=1))
     for address in ("nonsense://x", "tcp://127.0.0.1:1"):
         with pytest.raises(UsageError, match="no Dask scheduler answers") as error:
-            run(TRIALS, progress=False, place=Place("dask", address=address))
+            run_trials(TRIALS, progress=False, workers=Workers("dask", address=address))
         assert "\n" not in str(error.value)
 
 
@@ -359,4 +358,4 @@ def test_no_scheduler_is_said_in_one_line(monkeypatch):
 )
 def test_a_place_that_cannot_be_is_said_in_one_line(arguments, words):
     with pytest.raises(UsageError, match=words):
-        Place(*arguments)
+        Workers(*arguments)

@@ -10,10 +10,19 @@ from acm import experiments, paper
 from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments import recipes
-from acm.experiments.options import arguments, in_words, own, read_options, write_options
-from acm.experiments.recipes import HYPERPARAMETERS, ORIGINS, complete, recipe
-from acm.experiments.record import Validation
-from acm.nn import MODELS
+from acm.experiments.recipes import (
+    HYPERPARAMETERS,
+    ORIGINS,
+    arguments,
+    complete,
+    default_options,
+    in_words,
+    read_options,
+    recipe,
+    write_options,
+)
+from acm.experiments.store import Validation
+from acm.registry import MODELS
 
 TABLES = {
     "random": ("hyperparameters_baselines", "hyperparameters_acm"),
@@ -21,15 +30,15 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("protocol", TABLES)
-def test_every_published_optimum_is_the_recipe(protocol):
+@pytest.mark.parametrize("split_scheme", TABLES)
+def test_every_published_optimum_is_the_recipe(split_scheme):
     seen = set()
-    for table in TABLES[protocol]:
+    for table in TABLES[split_scheme]:
         for row in paper.table(table):
             seen.add((row.model, row.dataset))
             if row.lr == 0:
                 continue
-            r = recipe(row.model, row.dataset, protocol)
+            r = recipe(row.model, row.dataset, split_scheme)
             if r.origin == "searched":
                 assert any("most likely a slip" in note for note in row.notes)
                 continue
@@ -47,9 +56,9 @@ def test_every_published_optimum_is_the_recipe(protocol):
                     assert options[name] == value
     for model in MODELS:
         for dataset in PAPER_DATASETS:
-            r = recipe(model, dataset, protocol)
+            r = recipe(model, dataset, split_scheme)
             assert r.origin in ORIGINS and "\n" not in r.sentence() and r.source
-            printed = (model, dataset) in seen and (model, dataset, protocol) != ZERO
+            printed = (model, dataset) in seen and (model, dataset, split_scheme) != ZERO
             # Of what is printed, only a slip is replaced by a search: see above.
             assert r.origin in ("searched", *(("published", "slip") if printed else ("chosen",)))
 
@@ -76,10 +85,10 @@ def test_slips_and_gaps_are_said():
 
 def test_what_was_chosen_lies_where_the_paper_searched():
     chosen = list(csv.DictReader(Path(experiments.__file__).with_name("recipes.csv").open()))
-    assert len({(r["model"], r["dataset"], r["protocol"]) for r in chosen}) == len(chosen)
+    assert len({(r["model"], r["dataset"], r["split_scheme"]) for r in chosen}) == len(chosen)
     for row in chosen:
         assert row["model"] in MODELS and row["reason"] and row["search"] in ("yes", "no", "done")
-        assert set(read_options(row["model"], row["options"])) == set(own(row["model"]))
+        assert set(read_options(row["model"], row["options"])) == set(default_options(row["model"]))
         rows = {r["dataset"] for r in chosen if r["model"] == row["model"]}
         datasets = set(PAPER_DATASETS) - rows if row["dataset"] == "*" else {row["dataset"]}
         for dataset in datasets:
@@ -87,7 +96,7 @@ def test_what_was_chosen_lies_where_the_paper_searched():
                 space = paper.search_space("real_world", row["model"], dataset)
             except UsageError:
                 continue
-            if recipe(row["model"], dataset, row["protocol"]).origin != "chosen":
+            if recipe(row["model"], dataset, row["split_scheme"]).origin != "chosen":
                 continue
             values = {n: float(row[n]) for n in ("lr", "weight_decay", "dropout", "hidden")}
             values |= read_options(row["model"], row["options"])
@@ -126,17 +135,17 @@ def test_what_was_searched_is_what_validation_prefers():
     done = [row for row in rows if row["search"] == "done"]
     seen = experiments.results("searches", Validation).records()
     for row in done:
-        place = row["model"], row["dataset"], row["protocol"]
+        place = row["model"], row["dataset"], row["split_scheme"]
         names = (*HYPERPARAMETERS, "options")
         points: dict[tuple, list] = {}
         for r in seen:
             # GraphSAGE was searched with both of its layers, of which one is the row's.
-            if (r.model, r.dataset, r.protocol) == place and (
+            if (r.model, r.dataset, r.split_scheme) == place and (
                 r.model != "GraphSAGE" or r.options == row["options"]
             ):
                 points.setdefault(tuple(getattr(r, name) for name in names), []).append(r)
         most = max(map(len, points.values()))
-        assert most == len(experiments.cell(row["dataset"], row["model"]))
+        assert most == len(experiments.trials_of(row["dataset"], row["model"]))
         best, _ = max(points.items(), key=lambda point: rank(point[1]))
         assert best == (*(float(row[name]) for name in HYPERPARAMETERS), row["options"]), place
         assert f"best by validation of {len(points)} configurations" in row["reason"]
@@ -166,11 +175,11 @@ def test_hyperparameters_are_said_in_words():
 
 def test_options_are_text_and_back():
     for model in MODELS:
-        values = own(model)
+        values = default_options(model)
         text = write_options(values)
         assert read_options(model, text) == values
         assert write_options(read_options(model, text)) == text
-        assert set(arguments(model, text)) == set(MODELS[model].own)
+        assert set(arguments(model, text)) == set(MODELS[model].options)
     assert arguments("GCNII", "layers=3 lambda=1") == {"layers": 3, "lambda_": 1.0}
     assert write_options({"b": 0.1, "a": 3}) == "a=3 b=0.1"
 

@@ -5,12 +5,11 @@ import dataclasses
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Record, Store, cell, run
-from acm.experiments.batch import Batch, batches, run_batch
-from acm.experiments.places import Place
-from acm.experiments.record import Validation
-from acm.experiments.run import validate
+from acm.experiments import Record, Store, run_trials, trials_of
+from acm.experiments.run import Batch, batches, train_batch, validate_trials
+from acm.experiments.store import Validation
 from acm.experiments.trial import Trial
+from acm.experiments.workers import Workers
 from tests.records import make_record
 
 QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 8}
@@ -115,33 +114,33 @@ def test_a_write_cut_short_leaves_whole_rows_only(store, trials):
 
 
 def test_a_search_sees_what_a_run_sees_but_the_test(tmp_path, store):
-    trials = cell("synthetic", "GCN", splits=2, hyperparameters=QUICK)
-    blind = validate(trials, store, progress=False)
+    trials = trials_of("synthetic", "GCN", splits=2, hyperparameters=QUICK)
+    blind = validate_trials(trials, store, progress=False)
     # Stored as they finish, returned as they were asked for.
     assert sorted(store.records(), key=lambda r: r.split) == blind
     assert all(type(row) is Validation for row in blind)
-    for row, record in zip(blind, run(trials, progress=False)):
+    for row, record in zip(blind, run_trials(trials, progress=False)):
         seen = {n: v for n, v in vars(record).items() if n not in ("test_accuracy", "seconds")}
         assert seen == {n: v for n, v in vars(row).items() if n != "seconds"}
-    assert validate(trials, store, progress=False) == blind  # nothing was run again
+    assert validate_trials(trials, store, progress=False) == blind  # nothing was run again
 
 
 def test_a_blind_batch_has_no_test_accuracy():
-    trial = cell("synthetic", "GCN", splits=1, hyperparameters=QUICK)
+    trial = trials_of("synthetic", "GCN", splits=1, hyperparameters=QUICK)
     for blind, kind in ((True, Validation), (False, Record)):
-        assert [type(row) for row in run_batch(Batch(tuple(trial), blind=blind))] == [kind]
+        assert [type(row) for row in train_batch(Batch(tuple(trial), blind=blind))] == [kind]
 
 
 def test_a_trial_that_diverges_is_told_of_and_the_others_are_kept(tmp_path):
-    good = cell("synthetic", "GCN", splits=2, hyperparameters=QUICK)
+    good = trials_of("synthetic", "GCN", splits=2, hyperparameters=QUICK)
     wild = [dataclasses.replace(good[0], lr=1e30), dataclasses.replace(good[1], lr=1e30)]
     trials = [wild[0], good[0], wild[1], good[1]]
     store = Store(tmp_path / "runs.csv")
     with pytest.raises(UsageError, match=r"GCN on synthetic, split 0, lr 1e\+30.*and 1 more") as e:
-        run(trials, store, progress=False)
+        run_trials(trials, store, progress=False)
     assert "\n" not in str(e.value)
     assert {r.trial for r in store.records()} == set(good)
-    blind = validate(trials, progress=False)
+    blind = validate_trials(trials, progress=False)
     assert [row and row.trial for row in blind] == [None, good[0], None, good[1]]
 
 
@@ -149,17 +148,17 @@ def test_batches_hold_every_trial_once_and_only_what_can_be_stacked():
     trials = [
         dataclasses.replace(t, dropout=dropout, hidden=hidden)
         for model in ("GCN", "ACM-GCN")
-        for t in cell("synthetic", model, splits=7, hyperparameters=QUICK)
+        for t in trials_of("synthetic", model, splits=7, hyperparameters=QUICK)
         for dropout in (0.0, 0.5)
         for hidden in (8, 16)
     ]
     for size in (1, 2, 3):
-        work = batches(trials, place=Place("processes", size))
+        work = batches(trials, workers=Workers("processes", size))
         assert sorted(map(str, trials)) == sorted(str(t) for b in work for t in b.trials)
         for batch in work:
             assert len({(t.model, t.hidden, t.dropout > 0) for t in batch.trials}) == 1
-    few = cell("synthetic", "GCN", splits=4, hyperparameters=QUICK)
-    assert [len(b.trials) for b in batches(few, place=Place("processes", 2))] == [2, 2]
-    one = batches(few, "cuda", place=Place("processes", 1))
+    few = trials_of("synthetic", "GCN", splits=4, hyperparameters=QUICK)
+    assert [len(b.trials) for b in batches(few, workers=Workers("processes", 2))] == [2, 2]
+    one = batches(few, "cuda", workers=Workers("processes", 1))
     assert [len(b.trials) for b in one] == [4] and one[0].device == "cuda"
     assert batches([]) == []

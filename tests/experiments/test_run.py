@@ -13,11 +13,12 @@ import torch
 
 from acm.data import load
 from acm.errors import UsageError
-from acm.experiments import Store, cell, prepare, results, run, run_cell, run_trial, task
-from acm.experiments.places import cores
+from acm.experiments import Store, prepare, results, run_cell, run_trial, run_trials, trials_of
+from acm.experiments import run as task
+from acm.experiments.workers import cores
 from acm.filters import SparseMatrix, low_pass
-from acm.nn import build
-from acm.training import Protocol
+from acm.registry import build
+from acm.training import TrainingProtocol
 from tests.records import make_record
 
 QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 8}
@@ -25,8 +26,8 @@ QUICK = {"lr": 0.05, "weight_decay": 1e-3, "dropout": 0.3, "hidden": 8}
 
 @pytest.mark.parametrize("model", ["ACM-GCN", "GCN+JK"])
 def test_a_trial_does_not_depend_on_what_ran_before_it(model):
-    trials = cell("synthetic", model, splits=2, hyperparameters=QUICK)
-    both = run(trials, progress=False)
+    trials = trials_of("synthetic", model, splits=2, hyperparameters=QUICK)
+    both = run_trials(trials, progress=False)
     assert all(record.stacked == (model == "ACM-GCN") for record in both)
     torch.manual_seed(5)
     alone, fitted = run_trial(trials[1])
@@ -37,9 +38,9 @@ def test_a_trial_does_not_depend_on_what_ran_before_it(model):
 
 def test_threads_do_not_draw_from_each_others_generator(monkeypatch):
     # Building a model draws weights, too: in one thread while another's trials draw theirs.
-    monkeypatch.setattr(task, "protocol_for", lambda dataset: Protocol(max_epochs=1))
-    trials = cell("synthetic", "ACM-GCN", splits=1, hyperparameters=QUICK)
-    ((expected,), stop) = task.fit_trials(trials)[2], threading.Event()
+    monkeypatch.setattr(task, "training_protocol", lambda dataset: TrainingProtocol(max_epochs=1))
+    trials = trials_of("synthetic", "ACM-GCN", splits=1, hyperparameters=QUICK)
+    ((expected,), stop) = task.train_trials(trials)[2], threading.Event()
 
     def others():
         while not stop.is_set():
@@ -50,7 +51,7 @@ def test_threads_do_not_draw_from_each_others_generator(monkeypatch):
     sys.setswitchinterval(1e-5)
     other.start()
     try:
-        fits = [task.fit_trials(trials)[2][0] for _ in range(30)]
+        fits = [task.train_trials(trials)[2][0] for _ in range(30)]
     finally:
         stop.set()
         other.join()
@@ -59,7 +60,7 @@ def test_threads_do_not_draw_from_each_others_generator(monkeypatch):
 
 
 def test_the_record_is_what_the_fit_says():
-    (trial,) = cell("synthetic", "GCN", splits=1, hyperparameters=QUICK)
+    (trial,) = trials_of("synthetic", "GCN", splits=1, hyperparameters=QUICK)
     record, fitted = run_trial(trial)
     task = prepare("synthetic")
     split = task.split(trial)
@@ -81,7 +82,7 @@ def test_a_task_is_the_normalised_graph_with_its_filter():
 
 
 def test_the_split_follows_from_its_number_alone():
-    first, second = (cell("synthetic", "GCN", splits=2, seed=seed) for seed in (0, 1))
+    first, second = (trials_of("synthetic", "GCN", splits=2, seed=seed) for seed in (0, 1))
     task = prepare("synthetic")
     for a, b in zip(first, second):
         assert all(torch.equal(x, y) for x, y in zip(task.split(a), task.split(b)))
@@ -90,14 +91,14 @@ def test_the_split_follows_from_its_number_alone():
 
 def test_what_is_asked_reaches_the_training(monkeypatch):
     asked = {"lr": 0.3, "weight_decay": 0.02, "dropout": 0.7, "hidden": 5}
-    trial = cell("synthetic", "ACMII-GCN", "random", 1, 4, asked, "low+identity", False)[0]
+    trial = trials_of("synthetic", "ACMII-GCN", "random", 1, 4, asked, "low+identity", False)[0]
     seen = {}
 
     def spy(model, x, graph, y, trials, **options):
         seen.update(options, model=model, y=y, trials=trials)
         raise UsageError("seen enough")
 
-    monkeypatch.setattr("acm.experiments.task.fit", spy)
+    monkeypatch.setattr("acm.experiments.run.train", spy)
     with pytest.raises(UsageError, match="seen enough"):
         run_trial(trial)
     model, (setting,) = seen["model"], seen["trials"]
@@ -114,10 +115,10 @@ def test_what_is_asked_reaches_the_training(monkeypatch):
 
 
 def test_what_is_in_the_store_is_not_run_again(tmp_path):
-    trials = cell("synthetic", "GCN", splits=3, hyperparameters=QUICK)
+    trials = trials_of("synthetic", "GCN", splits=3, hyperparameters=QUICK)
     store = Store(tmp_path / "runs.csv")
     kept = [store.append(make_record(t, 0.123)) for t in trials]
-    assert run(trials, store, progress=False) == kept
+    assert run_trials(trials, store, progress=False) == kept
 
 
 def test_unknown_devices_are_one_line():
@@ -128,13 +129,13 @@ def test_unknown_devices_are_one_line():
 
 SCRIPT = """
 import sys
-from acm.experiments import Store, cell, run
-from acm.experiments import batch
-from acm.experiments.places import Place
+from acm.experiments import Store, run_trials, trials_of
+from acm.experiments import run as batch
+from acm.experiments.workers import Workers
 batch.MOST["cpu"] = 1
-trials = cell("synthetic", "GCN", splits=4, hyperparameters=dict(
+trials = trials_of("synthetic", "GCN", splits=4, hyperparameters=dict(
     lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=16))
-run(trials, Store(sys.argv[1]), progress=False, place=Place("here", 1))
+run_trials(trials, Store(sys.argv[1]), progress=False, workers=Workers("here", 1))
 """
 
 
@@ -158,8 +159,8 @@ def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path):
     def plain(records):
         return [dataclasses.replace(r, seconds=0) for r in records]
 
-    trials = cell("synthetic", "GCN", splits=4, hyperparameters=QUICK | {"hidden": 16})
-    undisturbed = run(trials, progress=False)
+    trials = trials_of("synthetic", "GCN", splits=4, hyperparameters=QUICK | {"hidden": 16})
+    undisturbed = run_trials(trials, progress=False)
     assert plain(Store(killed).records()) == plain(undisturbed)
 
 
@@ -174,7 +175,7 @@ def test_the_kept_record_of_the_embedded_graph_is_reproduced():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_a_gpu_gives_what_the_cpu_gives_within_the_noise_of_rounding():
-    trial = cell("synthetic", "ACM-GCN", splits=1)[0]
+    trial = trials_of("synthetic", "ACM-GCN", splits=1)[0]
     (cpu, _), (gpu, fitted) = run_trial(trial), run_trial(trial, "cuda")
     assert gpu.device.startswith("cuda: ") and fitted.prediction.is_cuda
     assert gpu.test_accuracy == pytest.approx(cpu.test_accuracy, abs=0.05)

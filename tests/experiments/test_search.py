@@ -8,15 +8,17 @@ import pytest
 import torch
 
 from acm.errors import UsageError
-from acm.experiments import Place, Store, Task, Validation, cell, grid, prepare, search
+from acm.experiments import Store, Task, Validation, Workers, grid, prepare, search, trials_of
 from acm.experiments.search import _space
 
 SPACE = {"lr": [0.05, 0.01], "weight_decay": [1e-3], "dropout": [0.0, 0.5], "hidden": [8]}
-HERE = Place("here", 1)
+HERE = Workers("here", 1)
 
 
 def find(**options):
-    return search("synthetic", "GCN", splits=3, space=SPACE, progress=False, place=HERE, **options)
+    return search(
+        "synthetic", "GCN", splits=3, space=SPACE, progress=False, workers=HERE, **options
+    )
 
 
 def test_the_grid_is_the_papers():
@@ -69,7 +71,7 @@ def test_halving_trains_less_and_its_survivors_are_those_of_the_first_splits():
 
 
 def find_on_one_split():
-    return search("synthetic", "GCN", splits=1, space=SPACE, progress=False, place=HERE)
+    return search("synthetic", "GCN", splits=1, space=SPACE, progress=False, workers=HERE)
 
 
 def test_a_search_goes_on_where_it_was(tmp_path):
@@ -86,12 +88,12 @@ def test_no_test_label_can_matter(monkeypatch):
     # Labels of the nodes that no trial trains or validates on are replaced by others.
     expected = find_on_one_split()
     task = prepare("synthetic")
-    (trial,) = cell("synthetic", "GCN", splits=1)
+    (trial,) = trials_of("synthetic", "GCN", splits=1)
     hidden = task.split(trial).test
     y = torch.where(hidden, (task.y + 1) % task.num_classes, task.y)
     assert not torch.equal(y, task.y)
     split = task.split(trial)
-    monkeypatch.setattr("acm.experiments.task.prepare", lambda *_: dataclasses.replace(task, y=y))
+    monkeypatch.setattr("acm.experiments.run.prepare", lambda *_: dataclasses.replace(task, y=y))
     monkeypatch.setattr(Task, "split", lambda self, trial: split)
     assert find_on_one_split() == expected
     assert not any("test" in field.name for field in dataclasses.fields(Validation))
@@ -99,7 +101,7 @@ def test_no_test_label_can_matter(monkeypatch):
 
 def test_a_configuration_that_diverges_is_not_chosen():
     space = SPACE | {"lr": [1e38, 0.01], "dropout": [0.0]}
-    found = search("synthetic", "GCN", splits=2, space=space, progress=False, place=HERE)
+    found = search("synthetic", "GCN", splits=2, space=space, progress=False, workers=HERE)
     assert found.surface[0].accuracy == -1 and found.chosen["lr"] == 0.01
     with pytest.raises(UsageError, match="no configuration could be trained"):
         search("synthetic", "GCN", splits=1, space=space | {"lr": [1e38]}, progress=False)
@@ -109,7 +111,7 @@ def test_a_models_own_hyperparameters_are_searched_as_well(tmp_path):
     space = {"lr": [0.01], "weight_decay": [0.0], "dropout": [0.0]}
     space |= {"alpha": [0.1, 0.9], "K": [2]}
     store = tmp_path / "search.csv"
-    ranges = dict(splits=2, space=space, progress=False, place=HERE, store=store)
+    ranges = dict(splits=2, space=space, progress=False, workers=HERE, store=store)
     found = search("synthetic", "appnp", **ranges)
     assert [c.hyperparameters["alpha"] for c in found.surface] == [0.1, 0.9]
     seen = Store(store, Validation).records()

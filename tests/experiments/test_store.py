@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Record, Store, Validation, cell, results
+from acm.experiments import Record, Store, Validation, results, trials_of
 from tests.records import make_record
 
 
@@ -112,7 +112,7 @@ def test_what_editors_leave_is_read_over(store, trials, edit):
         ("val_loss", "inf", "val_loss is inf"),
         ("model", "GNC", "did you mean GCN"),
         ("dataset", "cornel", "did you mean cornell"),
-        ("protocol", "mixed", "random, fixed"),
+        ("split_scheme", "mixed", "random, fixed"),
         ("channels", "low+mid", "low, high, identity"),
         ("split", "-1", "split is -1"),
         ("mix", "maybe", "maybe"),
@@ -195,7 +195,7 @@ def _extend_until_full(path, records, size):
 
 @pytest.mark.parametrize("room", [1, 5_000, 10_000, 12_000])
 def test_a_disk_that_fills_up_within_many_rows_leaves_what_was_there(store, room):
-    trials = cell("synthetic", "MLP-1", splits=100)
+    trials = trials_of("synthetic", "MLP-1", splits=100)
     first = store.append(make_record(trials[0]))
     before = store.path.read_bytes()
     process = multiprocessing.get_context("fork").Process(
@@ -214,7 +214,7 @@ def _append_all(path, records):
 
 
 def test_rivals_lose_and_double_nothing(store):
-    trials = cell("synthetic", "MLP-1", splits=30)
+    trials = trials_of("synthetic", "MLP-1", splits=30)
     records = [make_record(t) for t in trials]
     context = multiprocessing.get_context("fork")
     rivals = [
@@ -374,7 +374,7 @@ def test_a_lock_that_cannot_be_had_is_not_waited_for(trials):
 
 
 def test_a_hyperparameter_added_since_has_its_default(store):
-    trial = cell("cora", "GraphSAGE", splits=1, hyperparameters={"aggregator": "mean"})[0]
+    trial = trials_of("cora", "GraphSAGE", splits=1, hyperparameters={"aggregator": "mean"})[0]
     assert "aggregator=mean" in trial.options
     store.append(make_record(trial))
     text = store.path.read_text()
@@ -383,7 +383,7 @@ def test_a_hyperparameter_added_since_has_its_default(store):
 
 
 def test_options_come_back_and_are_checked(store):
-    trial = cell("cora", "GAT+JK", splits=1)[0]
+    trial = trials_of("cora", "GAT+JK", splits=1)[0]
     record = store.append(make_record(trial))
     assert store.records() == [record] and record.trial == trial
     for changes, words in (

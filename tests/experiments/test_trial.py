@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import Trial, cell, prepare, recipe
+from acm.experiments import Trial, prepare, recipe, trials_of
 
 
 def test_the_papers_optimum_is_the_default():
     # Hyperparameter table of the ACM-GNNs: Cornell, ACM-GCN.
-    trials = cell("cornell", "acm-gcn")
+    trials = trials_of("cornell", "acm-gcn")
     assert trials[3] == Trial(
         "cornell", "ACM-GCN", "random", 3, 0, 0.05, 1e-2, 0.2, 64, "low+high+identity", True
     )
@@ -17,27 +17,30 @@ def test_the_papers_optimum_is_the_default():
 
 
 def test_given_hyperparameters_replace_the_papers():
-    trial = cell("cornell", "ACM-GCN", hyperparameters={"lr": 0.3, "dropout": None})[0]
+    trial = trials_of("cornell", "ACM-GCN", hyperparameters={"lr": 0.3, "dropout": None})[0]
     assert (trial.lr, trial.weight_decay, trial.dropout) == (0.3, 1e-2, 0.2)
 
 
 def test_the_fixed_protocol_has_its_own_optimum():
-    random, fixed = cell("cornell", "ACM-GCN", splits=1), cell("cornell", "ACM-GCN", "fixed")
+    random, fixed = (
+        trials_of("cornell", "ACM-GCN", splits=1),
+        trials_of("cornell", "ACM-GCN", "fixed"),
+    )
     assert (fixed[0].weight_decay, fixed[0].dropout) == (5e-4, 0.5)
     assert len(fixed) == 10 and random[0] != fixed[0]
 
 
 def test_deezer_has_five_splits_under_either_protocol():
-    assert len(cell("deezer-europe", "ACM-GCN")) == 5
+    assert len(trials_of("deezer-europe", "ACM-GCN")) == 5
 
 
 def test_every_split_and_seed_has_its_own_entropy():
-    drawn = {t.entropy for seed in range(5) for t in cell("cornell", "ACM-GCN", seed=seed)}
+    drawn = {t.entropy for seed in range(5) for t in trials_of("cornell", "ACM-GCN", seed=seed)}
     assert len(drawn) == 50
 
 
 def test_channels_and_mixing():
-    trial = cell("cornell", "ACM-GCN", channels="low+high", mix=False)[0]
+    trial = trials_of("cornell", "ACM-GCN", channels="low+high", mix=False)[0]
     assert (trial.channels, trial.mix) == ("low+high", False)
 
 
@@ -111,50 +114,50 @@ def test_channels_and_mixing():
 )
 def test_bad_input_is_said_in_one_line(arguments, words):
     with pytest.raises(UsageError, match=words) as error:
-        cell(*arguments)
+        trials_of(*arguments)
     assert "\n" not in str(error.value)
 
 
 def test_a_model_without_a_published_optimum_runs_when_all_is_given():
     values = {"lr": 0.1, "weight_decay": 0.0, "dropout": 0.0}
-    assert cell("cornell", "MLP-2", hyperparameters=values)[0].hidden == 64
+    assert trials_of("cornell", "MLP-2", hyperparameters=values)[0].hidden == 64
 
 
 def test_numbers_of_any_library_make_one_trial():
-    plain = cell("cornell", "GCN", "random", 2, 1, {"lr": 1, "hidden": 32})
+    plain = trials_of("cornell", "GCN", "random", 2, 1, {"lr": 1, "hidden": 32})
     numpy = {"lr": np.float64(1), "hidden": np.int64(32)}
-    other = cell("cornell", "GCN", "random", np.int64(2), np.int64(1), numpy)
+    other = trials_of("cornell", "GCN", "random", np.int64(2), np.int64(1), numpy)
     assert other == plain and repr(other) == repr(plain)
 
 
 def test_a_models_own_hyperparameters_are_in_one_spelling():
-    trial = cell("cora", "GCNII", splits=1)[0]
+    trial = trials_of("cora", "GCNII", splits=1)[0]
     assert (trial.options, trial.channels, trial.mix) == (
         "alpha=0.2 lambda=0.5 layers=16", "low", False,
     )  # fmt: skip
     given = {"layers": "4", "lambda": 1, "alpha": None}
-    other = cell("cora", "GCNII", splits=1, hyperparameters=given)[0]
+    other = trials_of("cora", "GCNII", splits=1, hyperparameters=given)[0]
     assert other.options == "alpha=0.2 lambda=1.0 layers=4"
     assert (other.lr, other.hidden) == (trial.lr, trial.hidden)
-    jk = cell("cora", "GAT+JK", splits=1)[0]
+    jk = trials_of("cora", "GAT+JK", splits=1)[0]
     assert (jk.options, jk.channels, jk.mix) == ("heads=2 jk=cat layers=2", "", False)
-    assert cell("cora", "ACM-GCN", splits=1)[0].options == ""
-    assert cell("cora", "ACM-GCN+", splits=1)[0].channels == ""
+    assert trials_of("cora", "ACM-GCN", splits=1)[0].options == ""
+    assert trials_of("cora", "ACM-GCN+", splits=1)[0].channels == ""
 
 
 def test_a_width_that_is_not_given_is_the_recipes():
     values = {"lr": 0.1, "weight_decay": 0.0, "dropout": 0.0}
-    assert cell("cora", "FAGCN", hyperparameters=values)[0].hidden == 32
-    assert cell("minesweeper", "FAGCN", splits=1, hyperparameters=values)[0].hidden == 64
+    assert trials_of("cora", "FAGCN", hyperparameters=values)[0].hidden == 32
+    assert trials_of("minesweeper", "FAGCN", splits=1, hyperparameters=values)[0].hidden == 64
 
 
 def test_sparse_splits_are_drawn_for_every_graph():
-    trials = cell("deezer-europe", "GPRGNN", "sparse", splits=7)
+    trials = trials_of("deezer-europe", "GPRGNN", "sparse", splits=7)
     assert [t.split for t in trials] == list(range(7))
     assert recipe("GPRGNN", "pubmed", "sparse").lr == 0.05
     assert "random splits" in recipe("ACM-GCN", "cora", "sparse").source
     task = prepare("synthetic")
-    for protocol, share in (("random", 0.6), ("sparse", 0.025)):
-        (trial,) = cell("synthetic", "GCN", protocol, splits=1)
+    for split_scheme, share in (("random", 0.6), ("sparse", 0.025)):
+        (trial,) = trials_of("synthetic", "GCN", split_scheme, splits=1)
         split = task.split(trial)
         assert int(split.train.sum()) == 5 * round(share * len(task.y) / 5)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from acm import kernels
 from acm.filters import SparseMatrix
 from acm.nn import Dropout
-from acm.nn import dropout as module
-from acm.nn.dropout import squares
+from acm.nn import stacked as module
+from acm.nn.stacked import squares
 from tests.kernels.test_products import draw
 
 WORD = 2**64

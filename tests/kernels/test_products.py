@@ -32,7 +32,7 @@ def draw(rows, columns, batch=(), kind=torch.float64, seed=0):
 def test_products_are_those_of_dense_matrices(loops, of_values, of_x, width, kind):
     matrix, dense = draw(13, 29, of_values, kind)
     x = torch.randn(*of_x, 29, width, dtype=kind, generator=torch.Generator().manual_seed(1))
-    assert kernels.fit(matrix.value, x) == loops
+    assert kernels.supports(matrix.value, x) == loops
     expected = dense @ x
     torch.testing.assert_close(matrix @ x, expected)
     torch.testing.assert_close(matrix.times(x), expected)

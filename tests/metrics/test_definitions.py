@@ -62,8 +62,10 @@ class Case:
 
     def z(self, neighbor_labels="all"):
         seen = range(len(self.y)) if neighbor_labels == "all" else self.known
-        return [[int(v in seen and self.y[v] == c) for c in range(max(self.y) + 1)]
-                for v in range(len(self.y))]
+        return [
+            [int(v in seen and self.y[v] == c) for c in range(max(self.y) + 1)]
+            for v in range(len(self.y))
+        ]
 
 
 @st.composite
@@ -86,8 +88,10 @@ def cases(draw, labels=None, masked=True):
 def filtered(case, x, filter, norm="rw", renormalize=True, number=Fraction):
     """`M X`, from the definition."""
     n = len(case.y)
-    a = [[number(int(u in case.neighbors[v]) + int(renormalize and u == v)) for u in range(n)]
-         for v in range(n)]
+    a = [
+        [number(int(u in case.neighbors[v]) + int(renormalize and u == v)) for u in range(n)]
+        for v in range(n)
+    ]
     degree = [sum(row) for row in a]
 
     def m(v, u):
@@ -98,8 +102,10 @@ def filtered(case, x, filter, norm="rw", renormalize=True, number=Fraction):
         own = number(int(v == u))
         return {"low_pass": low, "high_pass": own - low, "identity": own}[filter]
 
-    return [[sum((m(v, u) * x[u][f] for u in range(n)), number(0)) for f in range(len(x[0]))]
-            for v in range(n)]
+    return [
+        [sum((m(v, u) * x[u][f] for u in range(n)), number(0)) for f in range(len(x[0]))]
+        for v in range(n)
+    ]
 
 
 def means(case, rows):
@@ -107,8 +113,9 @@ def means(case, rows):
     found = []
     for v in case.known:
         similarity = [(u, sum(a * b for a, b in zip(rows[v], rows[u]))) for u in case.known]
-        parts = [[s for u, s in similarity if (case.y[u] == case.y[v]) == same]
-                 for same in (True, False)]
+        parts = [
+            [s for u, s in similarity if (case.y[u] == case.y[v]) == same] for same in (True, False)
+        ]
         found.append(tuple(sum(part) / len(part) for part in parts))
     return found
 
@@ -192,8 +199,10 @@ def test_label_based_metrics_are_exact(case, renormalize, neighbor_labels):
     arguments = (case.edge_index, case.labels)
     options = {**case.options, "renormalize": renormalize, "neighbor_labels": neighbor_labels}
     if not has_two_classes(case):
-        for call in (aggregation_homophily, lambda *a, **k: diversification_distinguishability(
-                None, *a, **k)):
+        for call in (
+            aggregation_homophily,
+            lambda *a, **k: diversification_distinguishability(None, *a, **k),
+        ):
             with pytest.raises(UsageError, match="one class"):
                 call(*arguments, **options)
         return
@@ -215,8 +224,13 @@ def test_label_based_metrics_are_exact(case, renormalize, neighbor_labels):
     assert not score.undecided.any()
 
 
-@given(cases(), st.sampled_from(["low_pass", "high_pass", "identity", "DD"]), st.booleans(),
-       st.booleans(), st.booleans())
+@given(
+    cases(),
+    st.sampled_from(["low_pass", "high_pass", "identity", "DD"]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
 @MANY
 def test_feature_based_metrics_decide_rightly_or_say_that_they_do_not(
     case, which, normalize, renormalize, sparse

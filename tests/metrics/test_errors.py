@@ -26,87 +26,111 @@ X = torch.eye(4)
 KNOWN = torch.tensor([True, True, False, False])
 
 
-@pytest.mark.parametrize("metric", [
-    edge_homophily, node_homophily, class_homophily, adjusted_homophily, label_informativeness,
-    aggregation_homophily, lambda e, y, **o: aggregation_similarity(X, e, y, **o),
-    lambda e, y, **o: diversification_distinguishability(None, e, y, **o),
-    lambda e, y, **o: diversification_distinguishability(X, e, y, **o),
-])
-@pytest.mark.parametrize("edges, y, options, words", [
-    (EDGES.T, Y, {}, r"shape \[2, E\]"),
-    (EDGES.float(), Y, {}, "integers"),
-    (EDGES.tolist(), Y, {}, "integers"),
-    (EDGES, Y.float(), {}, r"integer label for each node"),
-    (EDGES, Y[:, None], {}, r"shape \[N\]"),
-    (EDGES, [0, 0, 1, 1], {}, r"shape \[N\]"),
-    (EDGES, Y[:3], {}, "names nodes 0 to 3: y has labels for 0 to 2"),
-    (EDGES - 1, Y, {}, "names nodes -1 to 2"),
-    (EDGES, Y - 1, {}, "from -1 to 0: classes are numbered from 0"),
-    (NONE, Y[:0], {}, "without nodes"),
-    (EDGES, Y + 10**6, {}, r"torch.unique\(y, return_inverse=True\)"),
-    (EDGES, Y + 2**62, {}, r"torch.unique\(y, return_inverse=True\)"),
-    (EDGES, torch.arange(10_001), {}, "up to 10,000 classes"),
-    (EDGES, (Y - 1).to(torch.uint64), {}, "do not fit int64"),
-    ((EDGES - 1).to(torch.uint64), Y, {}, "do not fit int64"),
-    (EDGES.to("meta"), Y, {}, "integers"),
-    (EDGES, Y.to("meta"), {}, "integer label"),
-    (EDGES, torch.quantize_per_tensor(Y.float(), 1.0, 0, torch.qint32), {}, "integer label"),
-    (EDGES, Y, {"direction": "both"}, "'both': undirected, out, in are known"),
-    (EDGES, Y, {"loops": "no"}, "'no': remove, keep, add are known"),
-    (EDGES, Y, {"train_mask": Y}, r"booleans of shape \[4\]"),
-    (EDGES, Y, {"train_mask": KNOWN[:3]}, r"booleans of shape \[4\]"),
-    (EDGES, Y, {"train_mask": torch.zeros(4, dtype=torch.bool)}, "at least one label"),
-])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        edge_homophily,
+        node_homophily,
+        class_homophily,
+        adjusted_homophily,
+        label_informativeness,
+        aggregation_homophily,
+        lambda e, y, **o: aggregation_similarity(X, e, y, **o),
+        lambda e, y, **o: diversification_distinguishability(None, e, y, **o),
+        lambda e, y, **o: diversification_distinguishability(X, e, y, **o),
+    ],
+)
+@pytest.mark.parametrize(
+    "edges, y, options, words",
+    [
+        (EDGES.T, Y, {}, r"shape \[2, E\]"),
+        (EDGES.float(), Y, {}, "integers"),
+        (EDGES.tolist(), Y, {}, "integers"),
+        (EDGES, Y.float(), {}, r"integer label for each node"),
+        (EDGES, Y[:, None], {}, r"shape \[N\]"),
+        (EDGES, [0, 0, 1, 1], {}, r"shape \[N\]"),
+        (EDGES, Y[:3], {}, "names nodes 0 to 3: y has labels for 0 to 2"),
+        (EDGES - 1, Y, {}, "names nodes -1 to 2"),
+        (EDGES, Y - 1, {}, "from -1 to 0: classes are numbered from 0"),
+        (NONE, Y[:0], {}, "without nodes"),
+        (EDGES, Y + 10**6, {}, r"torch.unique\(y, return_inverse=True\)"),
+        (EDGES, Y + 2**62, {}, r"torch.unique\(y, return_inverse=True\)"),
+        (EDGES, torch.arange(10_001), {}, "up to 10,000 classes"),
+        (EDGES, (Y - 1).to(torch.uint64), {}, "do not fit int64"),
+        ((EDGES - 1).to(torch.uint64), Y, {}, "do not fit int64"),
+        (EDGES.to("meta"), Y, {}, "integers"),
+        (EDGES, Y.to("meta"), {}, "integer label"),
+        (EDGES, torch.quantize_per_tensor(Y.float(), 1.0, 0, torch.qint32), {}, "integer label"),
+        (EDGES, Y, {"direction": "both"}, "'both': undirected, out, in are known"),
+        (EDGES, Y, {"loops": "no"}, "'no': remove, keep, add are known"),
+        (EDGES, Y, {"train_mask": Y}, r"booleans of shape \[4\]"),
+        (EDGES, Y, {"train_mask": KNOWN[:3]}, r"booleans of shape \[4\]"),
+        (EDGES, Y, {"train_mask": torch.zeros(4, dtype=torch.bool)}, "at least one label"),
+    ],
+)
 def test_every_metric_refuses(metric, edges, y, options, words):
     with pytest.raises(UsageError, match=words) as error:
         metric(edges, y, **options)
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda: edge_homophily(NONE, Y), "no edges"),
-    (lambda: edge_homophily(torch.tensor([[0], [0]]), Y), "no edges"),  # loops are removed
-    (lambda: edge_homophily(EDGES[:, 2:], Y, train_mask=KNOWN), "no edges"),
-    (lambda: node_homophily(NONE, Y), "isolated='zero'"),
-    (lambda: node_homophily(EDGES, Y, isolated="one"), "skip and zero"),
-    (lambda: class_homophily(EDGES, ONE), "one class"),
-    (lambda: class_homophily(EDGES, Y, num_classes=1), "from 0 to 0"),
-    (lambda: class_homophily(EDGES, Y, num_classes=2.5), "num_classes=2.5: a whole number"),
-    (lambda: class_homophily(EDGES, Y, num_classes=True), "num_classes=True: a whole number"),
-    (lambda: adjusted_homophily(NONE, Y), "no edges"),
-    (lambda: adjusted_homophily(EDGES, ONE), "one class"),
-    (lambda: label_informativeness(EDGES, ONE), "entropy"),
-    (lambda: label_informativeness(EDGES, Y, form="path"), "edge and node"),
-    (lambda: aggregation_homophily(EDGES, ONE), "one class"),
-    (lambda: aggregation_homophily(EDGES, Y, train_mask=KNOWN), "one class"),
-    (lambda: aggregation_homophily(EDGES, Y, norm="left"), "rw, sym"),
-    (lambda: aggregation_homophily(EDGES, Y, ties="="), ">=, >"),
-    (lambda: aggregation_homophily(EDGES, Y, neighbor_labels="some"), "known, all"),
-    (lambda: aggregation_similarity(X, EDGES, ONE), "one class"),
-    (lambda: aggregation_similarity(X[:3], EDGES, Y), r"\[4, F\]"),
-    (lambda: aggregation_similarity(X[0], EDGES, Y), r"\[4, F\]"),
-    (lambda: aggregation_similarity(X[:, :0], EDGES, Y), r"\[4, F\]"),
-    (lambda: aggregation_similarity(X / 0, EDGES, Y), "NaN or infinite"),
-    (lambda: aggregation_similarity((X - 2).sqrt().to_sparse_csr(), EDGES, Y), "NaN or infinite"),
-    (lambda: aggregation_similarity(X, EDGES, Y, filter="band"), "low_pass, high_pass, identity"),
-    (lambda: aggregation_similarity(X, None, Y), "only filter='identity'"),
-    (lambda: diversification_distinguishability(X, EDGES, ONE), "one class"),
-    (lambda: diversification_distinguishability(None, EDGES, ONE), "one class"),
-    (lambda: aggregation_similarity(X * 1j, EDGES, Y), "real numbers"),
-    (lambda: aggregation_similarity((X * 1j).to_sparse_coo(), EDGES, Y), "real numbers"),
-    (lambda: aggregation_similarity(X.to("meta"), EDGES, Y), "meta tensor"),
-    (lambda: aggregation_similarity(torch.quantize_per_tensor(X, 1.0, 0, torch.qint8), EDGES, Y),
-     "real numbers"),
-    (lambda: similarity_matrix(X / 0, EDGES), "NaN or infinite"),
-    (lambda: similarity_matrix(X * 1j, EDGES), "real numbers"),
-    (lambda: similarity_matrix(Y, EDGES), "shape"),
-    (lambda: similarity_matrix(torch.zeros(10_001, 1), EDGES), "10001 nodes is too large"),
-    (lambda: all_metrics(X, EDGES, ONE), "one class"),
-    (lambda: all_metrics(X, NONE, Y), "no edges"),
-    (lambda: all_metrics(None, EDGES, Y, ties="<"), ">=, >"),
-    (lambda: estimates(X, EDGES, Y, [KNOWN]), "one class"),
-    (lambda: estimates(X, EDGES, Y, [KNOWN[:2]]), "booleans"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: edge_homophily(NONE, Y), "no edges"),
+        (lambda: edge_homophily(torch.tensor([[0], [0]]), Y), "no edges"),  # loops are removed
+        (lambda: edge_homophily(EDGES[:, 2:], Y, train_mask=KNOWN), "no edges"),
+        (lambda: node_homophily(NONE, Y), "isolated='zero'"),
+        (lambda: node_homophily(EDGES, Y, isolated="one"), "skip and zero"),
+        (lambda: class_homophily(EDGES, ONE), "one class"),
+        (lambda: class_homophily(EDGES, Y, num_classes=1), "from 0 to 0"),
+        (lambda: class_homophily(EDGES, Y, num_classes=2.5), "num_classes=2.5: a whole number"),
+        (lambda: class_homophily(EDGES, Y, num_classes=True), "num_classes=True: a whole number"),
+        (lambda: adjusted_homophily(NONE, Y), "no edges"),
+        (lambda: adjusted_homophily(EDGES, ONE), "one class"),
+        (lambda: label_informativeness(EDGES, ONE), "entropy"),
+        (lambda: label_informativeness(EDGES, Y, form="path"), "edge and node"),
+        (lambda: aggregation_homophily(EDGES, ONE), "one class"),
+        (lambda: aggregation_homophily(EDGES, Y, train_mask=KNOWN), "one class"),
+        (lambda: aggregation_homophily(EDGES, Y, norm="left"), "rw, sym"),
+        (lambda: aggregation_homophily(EDGES, Y, ties="="), ">=, >"),
+        (lambda: aggregation_homophily(EDGES, Y, neighbor_labels="some"), "known, all"),
+        (lambda: aggregation_similarity(X, EDGES, ONE), "one class"),
+        (lambda: aggregation_similarity(X[:3], EDGES, Y), r"\[4, F\]"),
+        (lambda: aggregation_similarity(X[0], EDGES, Y), r"\[4, F\]"),
+        (lambda: aggregation_similarity(X[:, :0], EDGES, Y), r"\[4, F\]"),
+        (lambda: aggregation_similarity(X / 0, EDGES, Y), "NaN or infinite"),
+        (
+            lambda: aggregation_similarity((X - 2).sqrt().to_sparse_csr(), EDGES, Y),
+            "NaN or infinite",
+        ),
+        (
+            lambda: aggregation_similarity(X, EDGES, Y, filter="band"),
+            "low_pass, high_pass, identity",
+        ),
+        (lambda: aggregation_similarity(X, None, Y), "only filter='identity'"),
+        (lambda: diversification_distinguishability(X, EDGES, ONE), "one class"),
+        (lambda: diversification_distinguishability(None, EDGES, ONE), "one class"),
+        (lambda: aggregation_similarity(X * 1j, EDGES, Y), "real numbers"),
+        (lambda: aggregation_similarity((X * 1j).to_sparse_coo(), EDGES, Y), "real numbers"),
+        (lambda: aggregation_similarity(X.to("meta"), EDGES, Y), "meta tensor"),
+        (
+            lambda: aggregation_similarity(
+                torch.quantize_per_tensor(X, 1.0, 0, torch.qint8), EDGES, Y
+            ),
+            "real numbers",
+        ),
+        (lambda: similarity_matrix(X / 0, EDGES), "NaN or infinite"),
+        (lambda: similarity_matrix(X * 1j, EDGES), "real numbers"),
+        (lambda: similarity_matrix(Y, EDGES), "shape"),
+        (lambda: similarity_matrix(torch.zeros(10_001, 1), EDGES), "10001 nodes is too large"),
+        (lambda: all_metrics(X, EDGES, ONE), "one class"),
+        (lambda: all_metrics(X, NONE, Y), "no edges"),
+        (lambda: all_metrics(None, EDGES, Y, ties="<"), ">=, >"),
+        (lambda: estimates(X, EDGES, Y, [KNOWN]), "one class"),
+        (lambda: estimates(X, EDGES, Y, [KNOWN[:2]]), "booleans"),
+    ],
+)
 def test_what_has_no_answer(call, words):
     with pytest.raises(UsageError, match=words) as error:
         call()
@@ -130,8 +154,14 @@ def test_limiting_cases_that_have_an_answer():
     # All features zero: 0 against 0, for every node, and nothing is undecided.
     score = aggregation_similarity(torch.zeros(4, 2), EDGES, Y)
     assert score.ties == 1 and not score.undecided.any()
-    score = aggregation_similarity(torch.zeros(4, 2).to_sparse_csr(), None, Y, filter="identity",
-                                   ties=">", normalize_features=True)
+    score = aggregation_similarity(
+        torch.zeros(4, 2).to_sparse_csr(),
+        None,
+        Y,
+        filter="identity",
+        ties=">",
+        normalize_features=True,
+    )
     assert score == 0 and score.ties == 1
 
 
@@ -140,10 +170,16 @@ def test_unsigned_integers_are_integers(kind):
     assert edge_homophily(EDGES.to(kind), Y.to(kind)) == edge_homophily(EDGES, Y)
 
 
-@pytest.mark.parametrize("convert", [
-    torch.Tensor.to_sparse_coo, torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc,
-    lambda x: x.to_sparse_bsr((2, 2)), lambda x: x.to_sparse_bsc((2, 1)),
-])
+@pytest.mark.parametrize(
+    "convert",
+    [
+        torch.Tensor.to_sparse_coo,
+        torch.Tensor.to_sparse_csr,
+        torch.Tensor.to_sparse_csc,
+        lambda x: x.to_sparse_bsr((2, 2)),
+        lambda x: x.to_sparse_bsc((2, 1)),
+    ],
+)
 def test_any_layout_of_features(convert):
     x = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0], [0.0, 0.5]])
     assert aggregation_similarity(convert(x), EDGES, Y) == aggregation_similarity(x, EDGES, Y)
@@ -154,7 +190,10 @@ def test_what_is_0_by_0_is_nan_among_the_others():
     linked = torch.tensor([[0, 1, 2], [1, 2, 0]])  # a triangle within class 0
     found = all_metrics(None, linked, torch.tensor([0, 0, 0, 1]))
     assert {name for name, value in found.items() if value != value} == {
-        "h_adj", "LI_edge", "LI_node"}
+        "h_adj",
+        "LI_edge",
+        "LI_node",
+    }
     assert found["H_edge"] == found["H_node"] == 1
     # Stars: all edges leave class 0, whose share 3 / 3 must not be lost to rounding.
     star = torch.tensor([[0] * 49, list(range(1, 50))])

@@ -14,8 +14,10 @@ whole = st.integers(-(10**6), 10**6)
 huge = st.one_of(st.just(0), st.integers(-(10**320), 10**320), st.integers(-3, 3))
 
 
-@given(st.lists(st.tuples(whole, whole, whole), min_size=1, max_size=6),
-       st.lists(st.tuples(huge, huge, huge), min_size=2, max_size=2))
+@given(
+    st.lists(st.tuples(whole, whole, whole), min_size=1, max_size=6),
+    st.lists(st.tuples(huge, huge, huge), min_size=2, max_size=2),
+)
 def test_signs_of_products_with_huge_and_with_tiny_weights(rows, weights):
     y = [k % 2 for k in range(len(rows))]
     expected = [sum(n * w for n, w in zip(row, weights[c])) for row, c in zip(rows, y)]
@@ -36,8 +38,10 @@ def test_signs_of_products_that_nearly_cancel(a, b, nudge, stretch):
 def test_class_sums_are_the_sums_of_fractions(entries):
     a, b, degree, y = (torch.tensor(column) for column in zip(*entries))
     found = class_sums(torch.stack([a, b], 1), degree, y, 4)
-    exact = [[sum((Fraction(e[k], e[2]) for e in entries if e[3] == c), Fraction(0))
-              for k in (0, 1)] for c in range(4)]
+    exact = [
+        [sum((Fraction(e[k], e[2]) for e in entries if e[3] == c), Fraction(0)) for k in (0, 1)]
+        for c in range(4)
+    ]
     # `found` is a common multiple of them: compare all ratios, by cross products.
     pairs = [(f, e) for row, line in zip(found, exact) for f, e in zip(row, line)]
     scale = next((Fraction(f) / e for f, e in pairs if e), Fraction(1))
@@ -55,8 +59,10 @@ def fractions_of(edge_index, y, high):
         degree = sum(counts[v])
         low = [Fraction(k, degree) for k in counts[v]]
         rows.append([(y[v] == c) - q if high else q for c, q in enumerate(low)])
-    sums = [[sum((rows[u][c] for u in range(n) if y[u] == k), Fraction(0))
-             for c in range(classes)] for k in range(classes)]
+    sums = [
+        [sum((rows[u][c] for u in range(n) if y[u] == k), Fraction(0)) for c in range(classes)]
+        for k in range(classes)
+    ]
     for v in range(n):
         products = [sum(a * b for a, b in zip(rows[v], s)) for s in sums]
         size = y.count(y[v])

@@ -82,8 +82,14 @@ def test_scale_of_the_features(seed, scale, normalize):
 @given(seeds)
 def test_precision_and_layout_of_the_features(seed):
     x, edge_index, y = drawn(seed)
-    variants = (x.double(), x.half(), x.long(), x.to_sparse_csr(), x.to_sparse_coo(),
-                x.double().to_sparse_csr())
+    variants = (
+        x.double(),
+        x.half(),
+        x.long(),
+        x.to_sparse_csr(),
+        x.to_sparse_coo(),
+        x.double().to_sparse_csr(),
+    )
     for variant in variants:
         same(all_metrics(x, edge_index, y), all_metrics(variant, edge_index, y))
 
@@ -92,8 +98,7 @@ def test_precision_and_layout_of_the_features(seed):
 def test_both_directions_of_the_edges(seed):
     x, edge_index, y = drawn(seed)
     reverse = edge_index.flip(0)
-    same(all_metrics(x, edge_index, y, direction="out"),
-         all_metrics(x, reverse, y, direction="in"))
+    same(all_metrics(x, edge_index, y, direction="out"), all_metrics(x, reverse, y, direction="in"))
     one_way = edge_index[:, ::3]
     both = torch.cat([one_way, one_way.flip(0)], 1)
     same(all_metrics(x, one_way, y), all_metrics(x, both, y, direction="out"))
@@ -108,28 +113,36 @@ def test_unknown_labels_are_not_read(seed):
     for metric in (edge_homophily, aggregation_homophily, label_informativeness):
         assert metric(edge_index, y, train_mask=mask) == metric(edge_index, hidden, train_mask=mask)
     for features in (x, None):
-        one, other = (diversification_distinguishability(features, edge_index, labels,
-                                                         train_mask=mask)
-                      for labels in (y, hidden))
+        one, other = (
+            diversification_distinguishability(features, edge_index, labels, train_mask=mask)
+            for labels in (y, hidden)
+        )
         assert torch.equal(one.sign, other.sign)
 
 
 @given(seeds, st.sampled_from(["known", "all"]))
 def test_estimates_are_the_metrics_with_a_mask(seed, labels):
     x, edge_index, y = drawn(seed)
-    masks = [torch.rand(len(y), generator=torch.Generator().manual_seed(seed + k)) < 0.7
-             for k in range(2)]
+    masks = [
+        torch.rand(len(y), generator=torch.Generator().manual_seed(seed + k)) < 0.7
+        for k in range(2)
+    ]
     for mask in masks:
         mask[0] = mask[-1] = True
     found = estimates(x, edge_index, y, masks, neighbor_labels=labels)
     for scores, mask in zip(found, masks, strict=True):
         options = {"train_mask": mask, "normalize_features": True}
-        same(scores, {
-            "H_agg": aggregation_homophily(edge_index, y, train_mask=mask, neighbor_labels=labels),
-            "S_agg(S(Â,X))": aggregation_similarity(x, edge_index, y, **options),
-            "S_agg(S(I,X))": aggregation_similarity(x, None, y, filter="identity", **options),
-            "DD": diversification_distinguishability(x, edge_index, y, **options),
-        })
+        same(
+            scores,
+            {
+                "H_agg": aggregation_homophily(
+                    edge_index, y, train_mask=mask, neighbor_labels=labels
+                ),
+                "S_agg(S(Â,X))": aggregation_similarity(x, edge_index, y, **options),
+                "S_agg(S(I,X))": aggregation_similarity(x, None, y, filter="identity", **options),
+                "DD": diversification_distinguishability(x, edge_index, y, **options),
+            },
+        )
 
 
 def test_all_metrics_are_the_metrics():
@@ -159,8 +172,13 @@ def test_cost_is_linear():
     node = torch.arange(n)
     generator = torch.Generator().manual_seed(0)
     edge_index = torch.stack([node, torch.randint(n, (n,), generator=generator)])
-    x = torch.sparse_csr_tensor(torch.arange(n + 1), torch.randint(n, (n,), generator=generator),
-                                torch.ones(n), (n, n), check_invariants=True)
+    x = torch.sparse_csr_tensor(
+        torch.arange(n + 1),
+        torch.randint(n, (n,), generator=generator),
+        torch.ones(n),
+        (n, n),
+        check_invariants=True,
+    )
     found = all_metrics(x, edge_index, node % 5)
     assert found["H_edge"] == pytest.approx(0.2, abs=0.01)
 

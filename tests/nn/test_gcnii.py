@@ -10,7 +10,8 @@ from torch_geometric.utils import to_undirected
 
 from acm.errors import UsageError
 from acm.filters import low_pass
-from acm.nn import GCNII, build
+from acm.nn import GCNII
+from acm.registry import build
 from tests.nn.dense import filters, mixed, parameters, relu
 
 NAMES = ["GCNII", "GCNII*", "ACM-GCNII", "ACM-GCNII*"]

@@ -10,7 +10,8 @@ from torch_geometric.utils import to_undirected
 from acm import paper
 from acm.errors import UsageError
 from acm.filters import low_pass
-from acm.nn import ARCHITECTURES, MODELS, Dropout, build, model_name
+from acm.nn import ARCHITECTURES, Dropout
+from acm.registry import MODELS, build, model_name
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from torch_geometric.utils import to_undirected
 
 from acm.errors import UsageError
 from acm.filters import adjacency, low_pass
-from acm.nn import build
+from acm.registry import build
 from tests.nn.dense import adjacency as dense_adjacency
 from tests.nn.dense import filters, mixed, parameters, relu
 

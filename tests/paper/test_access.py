@@ -13,12 +13,12 @@ import acm.paper
 from acm.errors import UsageError
 from acm.paper import (
     Hyperparameters,
-    Published,
+    PrintedValue,
     SearchSpace,
-    cells,
     hyperparameters,
     known_datasets,
-    published,
+    printed,
+    printed_values,
     search_space,
     table,
     tables,
@@ -31,7 +31,7 @@ RANGES = [t.key for t in tables() if t.kind == "search"]
 
 
 def test_a_cell_comes_with_its_numbers_and_its_place():
-    cell = published("sota", model="ACM-GCN", dataset="cornell")
+    cell = printed("sota", model="ACM-GCN", dataset="cornell")
     assert (cell.mean, cell.std, cell.unit, cell.status) == (94.75, 3.8, "%", "ok")
     assert cell.source == 'Table 3, row "ACM-GCN", column "Cornell"'
 
@@ -56,7 +56,7 @@ def test_a_cell_comes_with_its_numbers_and_its_place():
     ],
 )  # fmt: skip
 def test_every_kind_of_table_answers(asked, mean, std):
-    cell = published(**asked)
+    cell = printed(**asked)
     assert (cell.mean, cell.std) == (mean, std)
 
 
@@ -65,13 +65,13 @@ def test_a_cell_without_a_number_says_why():
         ("GraphSAGE", "deezer-europe", "OOM"),
         ("Geom-GCN", "deezer-europe", "NA"),
     ]:
-        cell = published("sota", model=model, dataset=dataset)
+        cell = printed("sota", model=model, dataset=dataset)
         assert (cell.mean, cell.std, cell.status) == (None, None, status)
-    blank = published(
+    blank = printed(
         "hyperparameters_baselines", model="GCNII", dataset="texas", column="average epoch time"
     )
     assert (blank.mean, blank.status) == (None, "blank")
-    rule = published("statistics", row="splits", dataset="deezer-europe")
+    rule = printed("statistics", row="splits", dataset="deezer-europe")
     assert (rule.status, rule.text) == ("text", "50%/25%/25%")
 
 
@@ -79,24 +79,24 @@ def test_a_cell_without_a_number_says_why():
     ("call", "says"),
     [
         (
-            lambda: published("sotta", model="GCN"),
+            lambda: printed("sotta", model="GCN"),
             r"table 'sotta' \(did you mean sota\?\).*ablation",
         ),
         (
-            lambda: published("sota", model="ACM-GNC", dataset="cora"),
+            lambda: printed("sota", model="ACM-GNC", dataset="cora"),
             r"model 'ACM-GNC' in table sota \(did you mean ACM-GCN\?\): .* MLP-2, .*ACMII-Snow",
         ),
         (
-            lambda: published("fixed", model="ACM-GCN", dataset="deezer-europe"),
+            lambda: printed("fixed", model="ACM-GCN", dataset="deezer-europe"),
             r"dataset 'deezer-europe' in table fixed: the datasets are cornell, .*pubmed$",
         ),
         (
-            lambda: published("statistics", row="H_edg", dataset="cora"),
+            lambda: printed("statistics", row="H_edg", dataset="cora"),
             r"row 'H_edg' in table statistics \(did you mean H_edge\?\)",
         ),
-        (lambda: published("sota", model="GCN"), r"11 cells .* say also which column \(Cornell"),
+        (lambda: printed("sota", model="GCN"), r"11 cells .* say also which column \(Cornell"),
         (
-            lambda: published("ablation", model="GCN", components="LP+HP+Mixing", dataset="film"),
+            lambda: printed("ablation", model="GCN", components="LP+HP+Mixing", dataset="film"),
             r"no components 'LP\+HP\+Mixing' .* there it has: LP$",
         ),
         (
@@ -110,7 +110,10 @@ def test_a_cell_without_a_number_says_why():
         (lambda: hyperparameters("GCN", "cornell", "fixed"), r"of GCN for fixed splits: give lr"),
         (lambda: hyperparameters("ACM-GNC", "cora"), r"model 'ACM-GNC' \(did you mean ACM-GCN\?\)"),
         (lambda: hyperparameters("GCN", "pubmd"), r"'pubmd' .*give lr.*did you mean pubmed\?"),
-        (lambda: hyperparameters("GCN", "cora", "fix"), r"protocol 'fix' \(did you mean fixed\?\)"),
+        (
+            lambda: hyperparameters("GCN", "cora", "fix"),
+            r"split scheme .fix. \(did you mean fixed\?\)",
+        ),
         (lambda: search_space("real", "GCN", "cora"), r"search table 'real'.*are synthetic, abl"),
         (lambda: search_space("real_world", "MLP-1", "cora"), r"model 'MLP-1' in table search_"),
         (lambda: search_space("real_world", "GCN"), r"give dataset, one of cornell"),
@@ -127,10 +130,10 @@ def test_a_refusal_is_one_line_that_names_what_would_be_right(call, says):
 def test_an_optimum_is_typed():
     found = hyperparameters("acm-gcnii", "Cornell")
     assert found == Hyperparameters(
-        model="ACM-GCNII", dataset="cornell", protocol="random", lr=0.01, weight_decay=1e-3,
+        model="ACM-GCNII", dataset="cornell", split_scheme="random", lr=0.01, weight_decay=1e-3,
         dropout=0.5, hidden=64, layers=1, heads=None, jk=None, lambda_=0.5, alpha=0.4,
         source='Appendix A.4, hyperparameters of ACM-GNNs, Cornell, row "ACM-GCNII"', notes=(),
-        weight_decays=(1e-3,), result=published("hyperparameters_acm", model="ACM-GCNII",
+        weight_decays=(1e-3,), result=printed("hyperparameters_acm", model="ACM-GCNII",
         dataset="cornell"), epoch_ms=6.81, seconds=1.43,
     )  # fmt: skip
     assert hyperparameters("GAT+JK", "texas").heads == 2
@@ -150,7 +153,7 @@ def test_of_several_weight_decays_all_are_kept_and_the_first_is_used():
 @pytest.mark.parametrize("dataset", known_datasets()[:6])
 @pytest.mark.parametrize("model", ["SGC-1", "GCN", "ACM-SGC-1", "ACM-GCN", "ACMII-GCN"])
 def test_the_full_rows_of_the_ablation_are_named_as_the_models_they_are(model, dataset):
-    cell = published("ablation", model=model, dataset=dataset)
+    cell = printed("ablation", model=model, dataset=dataset)
     assert cell.components == ("LP" if model in ("SGC-1", "GCN") else "LP+HP+Identity+Mixing")
     assert hyperparameters(model, dataset).model == model
 
@@ -187,7 +190,7 @@ def test_places_are_what_a_reader_can_look_up():
     found = hyperparameters("GCN", "cornell")
     assert found.source.startswith("Appendix A.4, hyperparameters of the baselines, Cornell")
     said = [n for r in table("hyperparameters_baselines") for n in (r.source, *r.notes)]
-    said += [cell.source for key in VALUES + OPTIMA for cell in cells(key)]
+    said += [cell.source for key in VALUES + OPTIMA for cell in printed_values(key)]
     said += [search_space("real_world", "GCN", "cora").source]
     assert not [line for line in said if "tab:" in line]
 
@@ -198,7 +201,7 @@ def test_every_row_of_every_table_is_typed(key):
     assert rows
     if key in VALUES:
         for cell in rows:
-            assert isinstance(cell, Published)
+            assert isinstance(cell, PrintedValue)
             assert (cell.mean is None) == (cell.status != "ok")
             assert cell.mean is None or isinstance(cell.mean, float)
             assert cell.std is None or isinstance(cell.std, float)
@@ -212,7 +215,7 @@ def test_every_row_of_every_table_is_typed(key):
             assert isinstance(row.hidden, int)
             assert row.dataset in known_datasets()
             assert row.result.status == "ok" and row.result.std is not None
-            assert row == hyperparameters(row.model, row.dataset, row.protocol)
+            assert row == hyperparameters(row.model, row.dataset, row.split_scheme)
     else:
         for row in rows:
             assert isinstance(row, SearchSpace) and {"lr", "weight_decay"} <= row.keys()
@@ -243,13 +246,13 @@ def test_the_examples_of_the_room_are_true():
 
 def test_of_what_splits_a_number_is_and_what_its_spread_means():
     def cell(model, dataset, table="sota"):
-        return published(table, model=model, dataset=dataset)
+        return printed(table, model=model, dataset=dataset)
 
-    sparse = [(c.name, c.dataset) for c in table("sota") if c.protocol == "sparse"]
+    sparse = [(c.name, c.dataset) for c in table("sota") if c.split_scheme == "sparse"]
     graphs = ("cora", "citeseer", "pubmed")
     assert sorted(sparse) == sorted((m, d) for m in ("GAT", "APPNP", "GPRGNN") for d in graphs)
-    assert cell("ACM-GCN", "cora", "fixed").protocol == "fixed"
-    assert cell("MLP-2", "cora").protocol == cell("H2GCN", "cora").protocol == "random"
+    assert cell("ACM-GCN", "cora", "fixed").split_scheme == "fixed"
+    assert cell("MLP-2", "cora").split_scheme == cell("H2GCN", "cora").split_scheme == "random"
     # Own runs: over ten splits, five on Deezer-Europe, and divided by as many.
     assert cell("ACM-GCN", "cora").standard_error == pytest.approx(1.22 / 9**0.5)
     assert cell("GCN", "deezer-europe").standard_error == pytest.approx(0.53 / 4**0.5)
@@ -258,7 +261,7 @@ def test_of_what_splits_a_number_is_and_what_its_spread_means():
     assert cell("MLP-2", "deezer-europe").standard_error == pytest.approx(0.72 / 5**0.5)
     assert cell("MLP-2", "texas").standard_error == pytest.approx(0.71 / 1.96)
     assert cell("GraphSAGE", "cora").standard_error == pytest.approx(0.26 / 1.96)
-    assert cell("GraphSAGE", "cora").protocol == "random"
+    assert cell("GraphSAGE", "cora").split_scheme == "random"
     assert cell("Geom-GCN", "texas").standard_error is None
 
 
@@ -267,7 +270,7 @@ def test_no_standard_deviation_over_splits_could_be_so_small():
     # 95 % interval is then 0.7 wide to either side, and that is what is printed.
     for model in ("MLP-2", "APPNP", "GPRGNN"):
         for dataset in ("cornell", "texas"):
-            found = published("sota", model=model, dataset=dataset)
+            found = printed("sota", model=model, dataset=dataset)
             right = found.mean / 100
             chance = 100 * (right * (1 - right) / 61) ** 0.5
             assert found.std < chance / 4
@@ -281,13 +284,13 @@ def test_graphsage_has_such_intervals_without_a_star():
         "squirrel": 1041, "cora": 609, "citeseer": 733, "pubmed": 3945,
     }  # fmt: skip
     for dataset, nodes in tested.items():
-        found = published("sota", model="GraphSAGE", dataset=dataset)
+        found = printed("sota", model="GraphSAGE", dataset=dataset)
         right = found.mean / 100
         chance = 100 * (right * (1 - right) / nodes) ** 0.5
         assert found.marker == "" and found.std < chance / 4
         assert found.std == pytest.approx(1.96 * chance / 100**0.5, rel=0.25)
     # Wisconsin's, of 80 test nodes, is a standard deviation: there is none of GPRGNN's authors.
-    assert published("sota", model="GraphSAGE", dataset="wisconsin").std > 5
+    assert printed("sota", model="GraphSAGE", dataset="wisconsin").std > 5
     # Whatever else is said to be a standard deviation of ten splits could be one.
     tested |= {"wisconsin": 80}
     for found in table("sota"):

@@ -67,7 +67,7 @@ def test_a_difference_in_decimals_alone_is_told_apart():
 
 def test_the_notes_of_an_optimum_tell_of_its_disagreement():
     told = {
-        (row.model, row.dataset, row.protocol)
+        (row.model, row.dataset, row.split_scheme)
         for key in ("hyperparameters_baselines", "hyperparameters_acm", "hyperparameters_fixed")
         for row in table(key)
         if any("the result beside it" in note for note in row.notes)

@@ -6,12 +6,11 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from acm.experiments import cell, recipe
-from acm.nn import MODELS, build
-from acm.paper import published
-from acm.report.cards import GRAPHS, anchor, card_text, cards, overview, size, stacks
-from acm.report.formula import latex
-from acm.report.table3 import table_3
+from acm.experiments import recipe, trials_of
+from acm.paper import printed
+from acm.registry import MODELS, build
+from acm.report.comparison import table_3
+from acm.report.pages.models import GRAPHS, anchor, card_text, cards, latex, overview, size, stacks
 from tests.records import make_record
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +19,7 @@ SHOWN = [name for name, entry in MODELS.items() if entry.tables or entry.beyond]
 
 @pytest.fixture(scope="module")
 def cells():
-    return table_3([make_record(t, 0.9) for t in cell("cornell", "GCN", splits=2)])
+    return table_3([make_record(t, 0.9) for t in trials_of("cornell", "GCN", splits=2)])
 
 
 def test_sizes_are_those_of_the_models_on_cora():
@@ -42,7 +41,7 @@ def test_a_card_of_the_book(name, cells):
     for dataset in GRAPHS:
         (line,) = re.findall(rf"^\| {dataset} \|.*$", card, re.MULTILINE)
         _, _, theirs, ours, _ = (part.strip() for part in line.split("|"))
-        there = published("sota", model=name, dataset=dataset).shown if entry.tables else "–"
+        there = printed("sota", model=name, dataset=dataset).shown if entry.tables else "–"
         assert theirs == there
         run = (name, dataset) in cells
         assert ours == ("90.00 ± 0.00, higher" if run else "not run")

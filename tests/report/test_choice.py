@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import cell
+from acm.experiments import trials_of
 from acm.report import selection
 from tests.records import make_record
 
@@ -15,7 +15,7 @@ def grid(test, val=None):
     records = []
     for k, (row, val_row) in enumerate(zip(test, val)):
         given = {"lr": 0.1, "weight_decay": k / 1000, "dropout": 0.0}
-        trials = cell("synthetic", "GCN", splits=len(row), hyperparameters=given)
+        trials = trials_of("synthetic", "GCN", splits=len(row), hyperparameters=given)
         records += [
             make_record(t, float(a), val_accuracy=float(v)) for t, a, v in zip(trials, row, val_row)
         ]

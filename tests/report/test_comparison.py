@@ -6,16 +6,16 @@ import math
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import cell
+from acm.experiments import trials_of
 from acm.report import agreement, compare, compare_cells, comparison_table, plot_splits, pooled
 from tests.records import make_record
 
 
-def records(accuracies, dataset="cornell", model="ACM-GCN", protocol="random", **options):
-    trials = cell(
+def records(accuracies, dataset="cornell", model="ACM-GCN", split_scheme="random", **options):
+    trials = trials_of(
         dataset,
         model,
-        protocol,
+        split_scheme,
         len(accuracies),
         hyperparameters={"lr": 0.1, "weight_decay": 0.0, "dropout": 0.1},
         **options,
@@ -72,7 +72,7 @@ def test_deezer_has_five_splits():
 )
 def test_which_cell_of_which_table(arguments, options, mean):
     found = compare(records([0.5, 0.6], *arguments, **options))
-    assert (found.published.mean if found.published else None) == mean
+    assert (found.paper_value.mean if found.paper_value else None) == mean
     if mean is None:
         assert found.verdict == "not comparable"
         assert found.sentence().endswith("the paper has no such number.")
@@ -113,7 +113,7 @@ def test_cells_are_told_apart_and_tabulated():
         [
             *records([0.90, 0.94]),
             *records([0.5, 0.6], "synthetic"),
-            *records([0.9, 0.9], protocol="fixed"),
+            *records([0.9, 0.9], split_scheme="fixed"),
         ]
     )
     assert [(len(c.records), c.records[0].dataset) for c in found] == [
@@ -179,8 +179,8 @@ def test_agreement_with_a_kept_record():
 
 
 def test_a_number_of_other_splits_is_not_comparable():
-    def against(protocol, model="GPRGNN", dataset="cora"):
-        trials = cell(dataset, model, protocol, splits=2)
+    def against(split_scheme, model="GPRGNN", dataset="cora"):
+        trials = trials_of(dataset, model, split_scheme, splits=2)
         return compare([make_record(t, a) for t, a in zip(trials, (0.79, 0.8))])
 
     assert against("random").verdict == "not comparable"
@@ -190,4 +190,4 @@ def test_a_number_of_other_splits_is_not_comparable():
     assert error == pytest.approx(((0.5**0.5) ** 2 / 2 + (0.36 / 1.96) ** 2) ** 0.5)
     # The paper has no sparse splits of its own.
     for model, dataset in (("ACM-GCN", "cora"), ("GPRGNN", "texas"), ("MLP-2", "cora")):
-        assert against("sparse", model, dataset).published is None
+        assert against("sparse", model, dataset).paper_value is None

@@ -9,8 +9,8 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import results
-from acm.paper import published
-from acm.report.draws import draws, draws_sentence, draws_table
+from acm.paper import printed
+from acm.report.pages.table_3 import draws, draws_sentence, draws_table
 from tests.records import make_records
 
 
@@ -65,7 +65,7 @@ def test_nothing_and_unequal_numbers_of_splits_are_said():
 
 
 def test_the_sentence_has_the_numbers_of_the_cells():
-    paper = published("sota", model="GCN", dataset="cora").mean / 100
+    paper = printed("sota", model="GCN", dataset="cora").mean / 100
     # On the first three splits the paper's mean, and four points less on the others.
     found = draws(records(accuracy=lambda k: paper - 0.04 * (k > 2) + 0.0001 * (k % 3)), first=3)
     said = draws_sentence(found)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import cell
-from acm.paper import published
-from acm.report.excess import (
+from acm.experiments import trials_of
+from acm.paper import printed
+from acm.report.comparison import row_names, table_3
+from acm.report.pages.table_3 import (
     agreement_with_best_of,
     allowances,
     best_of,
@@ -18,7 +19,6 @@ from acm.report.excess import (
     excess_table,
     excesses,
 )
-from acm.report.table3 import row_names, table_3
 from tests.records import make_record
 
 
@@ -62,11 +62,11 @@ def test_of_a_single_draw_19_of_20_agree():
 
 def shifted(model, dataset, units):
     """Ten records whose mean lies so many units below the paper's, with its standard error."""
-    paper = published("sota", model=model, dataset=dataset)
+    paper = printed("sota", model=model, dataset=dataset)
     shape = np.linspace(-1, 1, 10)
     shape *= math.sqrt(10) * paper.standard_error / statistics.stdev(shape)
     mean = paper.mean - units * paper.standard_error
-    trials = cell(dataset, model, splits=10)
+    trials = trials_of(dataset, model, splits=10)
     return [make_record(t, (mean + s) / 100) for t, s in zip(trials, shape)]
 
 

@@ -8,11 +8,11 @@ matplotlib.use("Agg")
 
 from acm.errors import UsageError  # noqa: E402
 from acm.report import environment, graphs_at_hand, plot_channel_weights, plot_history  # noqa: E402
-from acm.training import Fit, History  # noqa: E402
+from acm.training import History, TrainingResult  # noqa: E402
 
 
 def test_history_shows_the_curves_and_the_selected_epoch():
-    fit = Fit(
+    fit = TrainingResult(
         None,
         None,
         2,

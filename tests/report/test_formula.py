@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from acm.nn import MODELS
-from acm.report import formula
-from acm.report.formula import latex
+from acm.registry import MODELS
+from acm.report.pages import models as formula
+from acm.report.pages.models import latex
 
 
 def test_the_examples():

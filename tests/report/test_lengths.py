@@ -2,9 +2,16 @@
 
 import pytest
 
-from acm.experiments import cell
-from acm.report.lengths import CLOSE, SOONEST, Lengths, lengths, lengths_sentence, lengths_table
-from acm.report.table3 import table_3
+from acm.experiments import trials_of
+from acm.report.comparison import table_3
+from acm.report.pages.table_3 import (
+    CLOSE,
+    SOONEST,
+    Lengths,
+    lengths,
+    lengths_sentence,
+    lengths_table,
+)
 from tests.records import make_record
 
 
@@ -12,7 +19,7 @@ def cells(*asked):
     return table_3(
         make_record(trial, 0.5, epochs=epochs + k)
         for model, dataset, epochs in asked
-        for k, trial in enumerate(cell(dataset, model, splits=3))
+        for k, trial in enumerate(trials_of(dataset, model, splits=3))
     )
 
 

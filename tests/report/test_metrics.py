@@ -7,19 +7,21 @@ import pytest
 import torch
 
 from acm.metrics import node_homophily
-from acm.paper import published
-from acm.report.estimates import Estimate, estimates_table, uniform_mask
-from acm.report.metric_figures import plot_homophily, plot_node_distributions, plot_ties
-from acm.report.metrics import (
+from acm.paper import printed
+from acm.report.figures import plot_homophily, plot_node_distributions, plot_ties
+from acm.report.pages.data import (
+    Estimate,
     Rebuilt,
+    estimates_table,
     graph_table,
     highlight_printed,
     local_homophily,
     metrics_table,
     own_label_table,
+    uniform_mask,
 )
 
-CELL = published("metrics", row="H_agg", dataset="texas")  # 0.847
+CELL = printed("metrics", row="H_agg", dataset="texas")  # 0.847
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_verdicts(value, interval, verdict):
 
 
 def test_estimates_are_compared_by_the_larger_spread():
-    cell = published("metrics_estimated", row="H_agg", dataset="texas")  # 0.8596 ± 0.0299
+    cell = printed("metrics_estimated", row="H_agg", dataset="texas")  # 0.8596 ± 0.0299
     values = tuple(0.8596 + d for d in (-0.001, 0.0, 0.001, 0.02))
     estimate = Estimate(cell, values)
     error = 0.0299 * (1 / 4 + 1 / 10) ** 0.5

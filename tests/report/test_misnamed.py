@@ -4,15 +4,15 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments.store import results
-from acm.paper import hyperparameters, published
-from acm.report.misnamed import (
+from acm.paper import hyperparameters, printed
+from acm.report.comparison import table_3
+from acm.report.pages.table_3 import (
     misnamed,
     misnamed_sentence,
     misnamed_table,
     rows_with_dropout,
     times,
 )
-from acm.report.table3 import table_3
 from tests.records import make_records
 
 
@@ -49,8 +49,10 @@ def test_a_row_counts_once_both_trainings_are_there():
     form = make_records("ACM-SGC-2", "citeseer", *[0.80, 0.82] * 5, hyperparameters=asked)
     assert misnamed(table_3(form), form, "SGC-2") == []  # the model itself was not run
     (found,) = misnamed(table_3(own + form), own + form, "sgc-2")
-    paper = published("sota", model="SGC-2", dataset="citeseer")
-    assert found.dataset == "citeseer" and found.instead.published == paper == found.own.published
+    paper = printed("sota", model="SGC-2", dataset="citeseer")
+    assert (
+        found.dataset == "citeseer" and found.instead.paper_value == paper == found.own.paper_value
+    )
     assert (found.own.verdict, found.instead.verdict) == ("lower", "reproduced")
     assert misnamed_table([found]).loc["SGC-2, citeseer"].to_dict() == {
         "paper": paper.shown, "epochs, paper": "826",

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import acm.report
-from acm.paper import published
-from acm.report import compare, comparison_table, numbers, pooled
-from acm.report.cards import cards
-from acm.report.markup import cells_html, matrix_html
-from acm.report.numbers import SignedTable, signed
-from acm.report.table3 import table_3
+from acm.paper import printed
+from acm.report import compare, comparison_table, pooled
+from acm.report import comparison as numbers
+from acm.report.comparison import SignedTable, signed, table_3
+from acm.report.pages.models import cards
+from acm.report.tables import cells_html, matrix_html
 from tests.records import make_records as records
 
 
@@ -34,7 +34,7 @@ def test_signs_by_hand(number, decimals, shown):
 def test_no_other_place_of_the_room_writes_a_sign():
     for path in Path(acm.report.__file__).parent.glob("*.py"):
         found = re.findall(r"""[:"']\+\.""", path.read_text(encoding="utf-8"))
-        assert len(found) == (path.name == "numbers.py"), (path.name, found)
+        assert len(found) == (path.name == "comparison.py"), (path.name, found)
 
 
 def test_sentences_and_tables_have_the_same_sign():
@@ -56,31 +56,31 @@ def test_a_signed_table_keeps_its_signs_when_it_is_cut_and_rounded():
 
 
 @pytest.mark.parametrize(
-    ("model", "dataset", "shown", "printed"),
+    ("model", "dataset", "shown", "text"),
     [
         ("GPRGNN", "cora", "79.51 ± 0.36", "79.51pm 0.36"),
         ("FAGCN", "deezer-europe", "66.86 ± 0.53", "66.86 p, 0.53"),
         ("ACM-GCNII*", "pubmed", "90.18 ± 0.51", "90.18 0.51"),
     ],
 )
-def test_a_cell_that_the_paper_breaks_is_shown_as_it_is_meant(model, dataset, shown, printed):
-    there = published("sota", model=model, dataset=dataset)
-    assert (there.shown, there.text) == (shown, printed) and printed in there.slip
-    cells = table_3(records(model, dataset, 0.5, 0.6, protocol=there.protocol))
+def test_a_cell_that_the_paper_breaks_is_shown_as_it_is_meant(model, dataset, shown, text):
+    there = printed("sota", model=model, dataset=dataset)
+    assert (there.shown, there.text) == (shown, text) and text in there.slip
+    cells = table_3(records(model, dataset, 0.5, 0.6, split_scheme=there.split_scheme))
     said = cells[model, dataset].sentence()
-    assert f"the paper has {shown} (Table 3" in said and said.count(printed) == 1
+    assert f"the paper has {shown} (Table 3" in said and said.count(text) == 1
     table = cells_html(cells)
-    assert f">{shown}</td>" in table and table.count(printed) == 1  # in the note below
-    assert shown in matrix_html(cells) and printed not in matrix_html(cells)
+    assert f">{shown}</td>" in table and table.count(text) == 1  # in the note below
+    assert shown in matrix_html(cells) and text not in matrix_html(cells)
     card = cards([model], cells)
-    assert card.count(printed) == (dataset == "cora") and (shown in card) == (dataset == "cora")
+    assert card.count(text) == (dataset == "cora") and (shown in card) == (dataset == "cora")
 
 
 def test_only_what_is_broken_is_shown_otherwise_than_it_is_printed():
-    whole = published("sota", model="GCN", dataset="cora")
+    whole = printed("sota", model="GCN", dataset="cora")
     assert whole.shown == whole.text and whole.slip == ""
-    assert "backslash" in published("sota", model="GPRGNN", dataset="cora").slip
-    time = published(
+    assert "backslash" in printed("sota", model="GPRGNN", dataset="cora").slip
+    time = printed(
         "hyperparameters_fixed", model="ACMII-Snowball-2", dataset="texas",
         column="average total time",
     )  # fmt: skip

@@ -6,10 +6,9 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import Validation, recipe, results
-from acm.paper import published, table
-from acm.report.comparison import by_cell, compare
-from acm.report.reasons import explain, read_reasons, unneeded
-from acm.report.table3 import off, table_3
+from acm.paper import printed, table
+from acm.report.comparison import by_cell, compare, off, table_3
+from acm.report.pages.table_3 import explain, read_reasons, unneeded
 from tests.records import make_records as records
 
 
@@ -34,7 +33,7 @@ def test_the_file_is_sound_and_explains_what_is_off():
 
 def test_what_the_reasons_say_of_the_records_is_so():
     for model in ("MLP-2", "GAT", "APPNP", "GPRGNN"):  # from other papers
-        assert published("sota", model=model, dataset="texas").marker == "*"
+        assert printed("sota", model=model, dataset="texas").marker == "*"
     there = table_3(results("sota").records())
     if {("MLP-2", "cornell"), ("MLP-2", "texas")} <= there.keys():
         one, other = (there["MLP-2", d].records for d in ("cornell", "texas"))
@@ -53,18 +52,18 @@ def test_what_the_reasons_say_of_the_records_is_so():
     seen = [r.val_accuracy for r in searched]
     assert max(seen) - min(seen) < 0.005
     # On that graph optima are printed of the rows only that Lim et al. (2021) do not have.
-    printed = {h.model for h in table("hyperparameters_baselines") if h.dataset == "deezer-europe"}
-    assert printed == {"FAGCN", "GCNII", "GCNII*"}
+    models = {h.model for h in table("hyperparameters_baselines") if h.dataset == "deezer-europe"}
+    assert models == {"FAGCN", "GCNII", "GCNII*"}
     for dataset, points in (("cora", 11), ("citeseer", 13)):
-        assert int(published("sota", model="MixHop", dataset=dataset).std) == points
+        assert int(printed("sota", model="MixHop", dataset=dataset).std) == points
     for (model, dataset), reason in explain(there).items():
         if model == "MixHop" and "scatter by 10 to 13" in reason:
-            assert 10 <= published("sota", model=model, dataset=dataset).std < 14
+            assert 10 <= printed("sota", model=model, dataset=dataset).std < 14
             assert 2 <= round(there[model, dataset].std) <= 4
         if "chosen by validation" in reason:
             assert recipe(model, dataset).sentence().startswith("not published; the best by valid")
         if "not searched there yet" in reason:
-            assert recipe(model, dataset, there[model, dataset].records[0].protocol).search
+            assert recipe(model, dataset, there[model, dataset].records[0].split_scheme).search
     if ("SGC-1", "cornell") in there:
         for r in there["SGC-1", "cornell"].records:
             assert r.weight_decay == 0.01 and 1.57 <= r.val_loss < 1.585 < math.log(5)
@@ -106,7 +105,7 @@ def test_a_cell_that_is_off_has_its_reason_or_is_unexplained(cells):
 def test_a_cell_is_explained_by_what_other_graphs_let_expect():
     # Ten records three standard errors of a mean below the paper's on two graphs, 9 on a third.
     def below(dataset, units):
-        paper = published("sota", model="GCN", dataset=dataset)
+        paper = printed("sota", model="GCN", dataset=dataset)
         mean, wide = paper.mean - units * paper.standard_error, paper.std
         return records("GCN", dataset, *[(mean + s * wide) / 100 for s in (-1, 1) * 5])
 

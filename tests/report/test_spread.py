@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from acm.data import fixed_split, load, random_split
-from acm.paper import published
-from acm.report.spread import (
+from acm.paper import printed
+from acm.report.pages.table_3 import (
     RARE,
     Spread,
     split_chance,
@@ -54,19 +54,19 @@ def test_all_right_or_all_wrong_leaves_nothing_to_chance():
 
 
 def test_the_probability_is_that_of_ten_splits():
-    printed = published("sota", model="FAGCN", dataset="wisconsin")
-    one = next(s for s in spreads(["wisconsin"]) if s.published == printed)
+    cell = printed("sota", model="FAGCN", dataset="wisconsin")
+    one = next(s for s in spreads(["wisconsin"]) if s.paper_value == cell)
     rng = np.random.default_rng(0)
     stds = rng.normal(0, one.chance, (20_000, 10)).std(1)
     for std in (1.5, 2.5, 4.0):
-        at = Spread(replace(printed, std=std), one.chance)
+        at = Spread(replace(cell, std=std), one.chance)
         assert at.probability == pytest.approx((stds <= std).mean(), abs=0.02)
 
 
 def test_intervals_are_told_from_standard_deviations():
     found = spreads(["texas", "wisconsin"])
     assert [s.probability for s in found] == sorted(s.probability for s in found)
-    small = {(s.published.name, s.published.dataset) for s in found if s.probability < RARE}
+    small = {(s.paper_value.name, s.paper_value.dataset) for s in found if s.probability < RARE}
     # GPRGNN's authors have no Wisconsin.
     assert small == {(m, "texas") for m in ("MLP-2", "GAT", "APPNP", "GPRGNN", "GraphSAGE")}
     table = spread_table(found)

@@ -11,12 +11,10 @@ matplotlib.use("Agg")
 
 from acm.data import PAPER_DATASETS  # noqa: E402
 from acm.errors import UsageError  # noqa: E402
-from acm.experiments import cell, results  # noqa: E402
-from acm.paper import published  # noqa: E402
-from acm.report.comparison import compare_cells  # noqa: E402
-from acm.report.markup import cells_html, matrix_html, rows_html  # noqa: E402
-from acm.report.strips import plot_column, plot_columns  # noqa: E402
-from acm.report.table3 import (  # noqa: E402
+from acm.experiments import results, trials_of  # noqa: E402
+from acm.paper import printed  # noqa: E402
+from acm.report.comparison import (
+    compare_cells,  # noqa: E402
     coverage_sentence,
     lean_sentence,
     out_of_memory,
@@ -24,13 +22,15 @@ from acm.report.table3 import (  # noqa: E402
     rows,
     table_3,
 )
+from acm.report.figures import plot_column, plot_columns
+from acm.report.tables import cells_html, matrix_html, rows_html
 from tests.records import make_record  # noqa: E402
 from tests.records import make_records as records  # noqa: E402
 
 
 def like_the_paper(model, dataset, shift=0.0):
     """Two splits whose mean is the paper's, but for a shift in points."""
-    mean = published("sota", model=model, dataset=dataset).mean + shift
+    mean = printed("sota", model=model, dataset=dataset).mean + shift
     return records(model, dataset, mean / 100 - 0.001, mean / 100 + 0.001)
 
 
@@ -62,7 +62,7 @@ class Table(HTMLParser):
 def test_the_rows_are_those_that_the_paper_prints():
     assert len(row_names()) == 28 and row_names()[0] == "MLP-2"
     for model in row_names():
-        assert published("sota", model=model, dataset="cora").mean is not None
+        assert printed("sota", model=model, dataset="cora").mean is not None
 
 
 def test_which_records_make_the_table():
@@ -72,7 +72,7 @@ def test_which_records_make_the_table():
             *records("GCN", "cora", 0.8),
             *reversed(whole),
             *records("ACM-GCN", "cornell", 0.1, channels="low+high"),
-            *records("ACM-GCN", "cornell", 0.1, protocol="fixed"),
+            *records("ACM-GCN", "cornell", 0.1, split_scheme="fixed"),
             *records("ACM-GCN", "synthetic", 0.1),
             *records("MLP-1", "cornell", 0.1),
         ]
@@ -202,19 +202,19 @@ def test_a_column_shows_every_split_and_the_papers(cells):
         [100 * r.test_accuracy for r in cells["GraphSAGE", "cora"].records]
     )
     assert [c.lines[0].get_xdata()[0] for c in axes.containers] == [
-        published("sota", model=m, dataset="cora").mean for m in ("GraphSAGE", "SGC-1", "GCN")
+        printed("sota", model=m, dataset="cora").mean for m in ("GraphSAGE", "SGC-1", "GCN")
     ]
 
 
 def test_what_the_paper_has_of_sparse_splits_is_held_against_such():
     there = [
         make_record(trial, accuracy)
-        for protocol, accuracy in (("random", 0.87), ("sparse", 0.79))
+        for split_scheme, accuracy in (("random", 0.87), ("sparse", 0.79))
         for model in ("GPRGNN", "GCN")
-        for trial in cell("cora", model, protocol, splits=2)
+        for trial in trials_of("cora", model, split_scheme, splits=2)
     ]
     found = table_3(there)
-    assert {place: c.records[0].protocol for place, c in found.items()} == {
+    assert {place: c.records[0].split_scheme for place, c in found.items()} == {
         ("GPRGNN", "cora"): "sparse",
         ("GCN", "cora"): "random",
     }
@@ -223,9 +223,9 @@ def test_what_the_paper_has_of_sparse_splits_is_held_against_such():
 def test_three_rows_have_citation_graphs_with_sparse_splits():
     by = {}
     for c in compare_cells(results("sota").records()):
-        by[c.records[0].model, c.records[0].dataset, c.records[0].protocol] = c
+        by[c.records[0].model, c.records[0].dataset, c.records[0].split_scheme] = c
     for model in ("GAT", "APPNP", "GPRGNN"):
         sparse, dense = by[model, "cora", "sparse"], by[model, "cora", "random"]
         assert sparse.verdict == "reproduced"
-        assert dense.mean - sparse.published.mean > 5
-        assert dense.mean - sparse.published.mean > 10 * dense.std / len(dense.records) ** 0.5
+        assert dense.mean - sparse.paper_value.mean > 5
+        assert dense.mean - sparse.paper_value.mean > 10 * dense.std / len(dense.records) ** 0.5

@@ -3,20 +3,15 @@
 import pytest
 
 from acm.errors import UsageError
-from acm.experiments import cell
-from acm.paper import published
-from acm.report.variants import (
-    variants,
-    variants_lengths,
-    variants_sentence,
-    variants_table,
-)
+from acm.experiments import trials_of
+from acm.paper import printed
+from acm.report.pages.table_3 import variants, variants_lengths, variants_sentence, variants_table
 from tests.records import make_record
 
 
 def sage(dataset, aggregator, accuracy, lr=0.01, splits=2, **changes):
     """Records of a cell whose accuracies lie half a point about their mean."""
-    trials = cell(
+    trials = trials_of(
         dataset, "GraphSAGE", splits=splits, hyperparameters={"aggregator": aggregator, "lr": lr}
     )
     parts = [0.5 if t.split % 2 else -0.5 for t in trials]
@@ -24,7 +19,7 @@ def sage(dataset, aggregator, accuracy, lr=0.01, splits=2, **changes):
 
 
 def test_of_every_value_the_best_by_validation_counts():
-    paper = published("sota", model="GraphSAGE", dataset="cora")
+    paper = printed("sota", model="GraphSAGE", dataset="cora")
     found = variants(
         [
             *sage("cora", "mean", 95, val_accuracy=0.8),
@@ -32,7 +27,7 @@ def test_of_every_value_the_best_by_validation_counts():
             *sage("cora", "gcn", paper.mean, val_accuracy=0.6),
             *sage("cora", "gcn", 99, lr=0.5, val_accuracy=0.9, splits=1),  # on fewer splits
             *sage("texas", "mean", 90),
-            *[make_record(t, 0.1) for t in cell("cora", "GCN", splits=2)],  # another model
+            *[make_record(t, 0.1) for t in trials_of("cora", "GCN", splits=2)],  # another model
         ],
         "graphsage",
         "aggregator",
@@ -53,7 +48,7 @@ def test_what_every_model_has_is_a_variant_too():
     records = [
         make_record(t, p)
         for p in (0.0, 0.5)
-        for t in cell("cora", "FAGCN", splits=2, hyperparameters={"dropout": p})
+        for t in trials_of("cora", "FAGCN", splits=2, hyperparameters={"dropout": p})
     ]
     found = variants(records, "FAGCN", "dropout")
     assert {value: c.mean for value, c in found["cora"].items()} == {0.0: 0.0, 0.5: 50.0}

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from acm.nn.baselines import MLP
-from acm.nn.dropout import squares
+from acm.baselines import MLP
+from acm.nn.stacked import squares
 
 # A trial's stream of draws: the epoch, then the dropout layer, then the element.
 EPOCH, LAYER = 2**44, 2**36

@@ -9,15 +9,19 @@ from torch import nn
 
 from acm.errors import UsageError
 from acm.filters import operand
-from acm.nn import build, product
-from acm.training import DEEZER, RELEASED, Protocol, Setting, fit, protocol_for
+from acm.nn import product
+from acm.registry import build
+from acm.training import DEEZER, RELEASED, Setting, TrainingProtocol, training_protocol
+from acm.training import train as train_model
 
 SETTINGS = dict(lr=0.05, weight_decay=1e-3, seed=0)
 
 
 def fit_one(model, x, graph, y, train, val, protocol=RELEASED, **settings):
     """Train one trial."""
-    (fitted,) = fit(model, x, graph, y, [Setting(train, val, **settings)], protocol=protocol)
+    (fitted,) = train_model(
+        model, x, graph, y, [Setting(train, val, **settings)], protocol=protocol
+    )
     return fitted
 
 
@@ -44,7 +48,9 @@ def run_script(losses, protocol):
     mask = torch.tensor([True, True, False, False])
     setting = Setting(mask, ~mask, **SETTINGS)
     # Not stacked: what the model gives is no function of its weights.
-    return fit(Scripted(losses), None, None, y, [setting], protocol=protocol, stack=False)[0]
+    return train_model(Scripted(losses), None, None, y, [setting], protocol=protocol, stack=False)[
+        0
+    ]
 
 
 def test_stops_at_the_first_epoch_beyond_the_window_above_the_mean_of_the_window_before():
@@ -56,20 +62,23 @@ def test_stops_at_the_first_epoch_beyond_the_window_above_the_mean_of_the_window
         mean = sum(losses[stop - 200 : stop]) / 200
         assert losses[stop] > mean
         assert fitted.epochs == stop + 1, rest
-    assert run_script([0.5 - 1e-4 * k for k in range(400)], Protocol(max_epochs=400)).epochs == 400
+    assert (
+        run_script([0.5 - 1e-4 * k for k in range(400)], TrainingProtocol(max_epochs=400)).epochs
+        == 400
+    )
 
 
 def test_the_window_is_the_losses_before_this_one():
     # Were the own loss or one more in the mean, this would stop elsewhere.
     losses = [5.0] + [1.0] * 3 + [1.4, 1.05, 3.0]
-    protocol = Protocol(window=3, max_epochs=7)
+    protocol = TrainingProtocol(window=3, max_epochs=7)
     # epoch 4: 1.4 > mean(1, 1, 1); with a window from epoch 0 it would be 1.4 < 2.
     assert run_script(losses, protocol).epochs == 5
     assert run_script([5.0, 5.0, 1.0, 1.0, 2.0, 1.3, 1.5], protocol).epochs == 7
 
 
 def test_selects_the_first_epoch_with_the_lowest_validation_loss():
-    fitted = run_script([3.0, 1.0, 0.5, 0.5, 2.0], Protocol(max_epochs=5))
+    fitted = run_script([3.0, 1.0, 0.5, 0.5, 2.0], TrainingProtocol(max_epochs=5))
     assert (fitted.best_epoch, fitted.epochs) == (2, 5)
     assert fitted.val_loss == pytest.approx(0.5, abs=1e-5)
     assert fitted.history.val_loss == pytest.approx([3.0, 1.0, 0.5, 0.5, 2.0], abs=1e-5)
@@ -77,20 +86,24 @@ def test_selects_the_first_epoch_with_the_lowest_validation_loss():
 
 def test_selects_by_accuracy_where_the_protocol_says_so():
     # A loss above log 2 means class 1 is predicted: wrong.
-    protocol = Protocol(max_epochs=4, select="accuracy", window=None)
+    protocol = TrainingProtocol(max_epochs=4, select="accuracy", window=None)
     fitted = run_script([1.0, 0.6, 0.3, 0.9], protocol)
     assert (fitted.best_epoch, fitted.val_accuracy) == (1, 1.0)
 
 
 def test_deezer_is_trained_by_its_own_protocol():
-    assert protocol_for("deezer-europe") == DEEZER == Protocol("adamw", 500, None, "accuracy")
-    assert protocol_for("cora") == RELEASED == Protocol("adam", 5000, 200, "loss")
+    assert (
+        training_protocol("deezer-europe")
+        == DEEZER
+        == TrainingProtocol("adamw", 500, None, "accuracy")
+    )
+    assert training_protocol("cora") == RELEASED == TrainingProtocol("adam", 5000, 200, "loss")
 
 
 @pytest.mark.parametrize("name", ["ACM-GCN", "MLP-2"])
 def test_same_seed_same_result_to_the_bit_whatever_the_global_generator(task, name):
     x, graph, y, train, val = task
-    protocol = Protocol(max_epochs=30)
+    protocol = TrainingProtocol(max_epochs=30)
     model = build(name, 8, 2, hidden=8, dropout=0.5)
     first = fit_one(model, x, graph, y, train, val, **SETTINGS, protocol=protocol)
     another = build(name, 8, 2, hidden=8, dropout=0.5)
@@ -115,7 +128,7 @@ def test_the_returned_model_is_the_selected_epochs(task):
         train,
         val,
         **SETTINGS,
-        protocol=Protocol(max_epochs=60),
+        protocol=TrainingProtocol(max_epochs=60),
     )
     assert not fitted.model.training
     logits = fitted.model(x, graph)
@@ -143,7 +156,14 @@ def test_labels_outside_training_and_validation_are_never_read(task, trials, nam
     for poison in (y, *poisons):
         hidden = torch.where(known, y, poison)
         results.append(
-            fit(build(name, 8, 2), x, graph, hidden, trials[:3], protocol=Protocol(max_epochs=20))
+            train_model(
+                build(name, 8, 2),
+                x,
+                graph,
+                hidden,
+                trials[:3],
+                protocol=TrainingProtocol(max_epochs=20),
+            )
         )
     for unseen in results[1:]:
         for ours, theirs in zip(results[0], unseen):
@@ -157,7 +177,14 @@ def test_nor_is_a_label_that_only_another_trial_may_see(task, trials):
     only_second = (second.train | second.val) & ~(first.train | first.val)
     assert only_second.any()
     seen, unseen = (
-        fit(build("GCN", 8, 2), x, graph, labels, [first, second], protocol=Protocol(max_epochs=20))
+        train_model(
+            build("GCN", 8, 2),
+            x,
+            graph,
+            labels,
+            [first, second],
+            protocol=TrainingProtocol(max_epochs=20),
+        )
         for labels in (y, torch.where(only_second, 1 - y, y))
     )
     assert seen[0].history == unseen[0].history
@@ -180,7 +207,7 @@ def test_a_step_is_the_textbooks(task, optimizer):
         lr=lr,
         weight_decay=decay,
         seed=3,
-        protocol=Protocol(optimizer, max_epochs=3),
+        protocol=TrainingProtocol(optimizer, max_epochs=3),
     )
     torch.manual_seed(3)
     model = build("MLP-1", 8, 2).double()
@@ -212,7 +239,7 @@ def test_learns(task):
 
 def test_dropout_of_a_setting_goes_before_the_models(task):
     x, graph, y, train, val = task
-    protocol = Protocol(max_epochs=10)
+    protocol = TrainingProtocol(max_epochs=10)
     losses = [
         fit_one(
             build("GCN", 8, 2, dropout=own), x, graph, y, train, val, protocol, **SETTINGS, **d
@@ -231,7 +258,15 @@ def test_without_dropout_one_pass_serves_training_and_evaluation(task):
     for dropout, passes in ((0.5, 2), (0.0, 1)):
         calls.clear()
         fit_one(
-            model, x, graph, y, train, val, Protocol(max_epochs=40), **SETTINGS, dropout=dropout
+            model,
+            x,
+            graph,
+            y,
+            train,
+            val,
+            TrainingProtocol(max_epochs=40),
+            **SETTINGS,
+            dropout=dropout,
         )
         assert passes * 40 <= len(calls) <= passes * 40 + 9  # a few before, to see what it is
 
@@ -239,9 +274,9 @@ def test_without_dropout_one_pass_serves_training_and_evaluation(task):
 def test_on_epoch_hears_of_every_epoch_and_may_end_the_training(task, trials):
     x, graph, y, *_ = task
     heard = []
-    fits = fit(
-        build("MLP-2", 8, 2), x, graph, y, trials[:3], protocol=Protocol(window=20), batch=3,
-        on_epoch=lambda *args: heard.append(args),
+    fits = train_model(
+        build("MLP-2", 8, 2), x, graph, y, trials[:3], protocol=TrainingProtocol(window=20),
+        batch=3, on_epoch=lambda *args: heard.append(args),
     )  # fmt: skip
     epochs = sorted(f.epochs for f in fits)
     assert [e for e, _ in heard] == list(range(epochs[-1]))
@@ -252,19 +287,19 @@ def test_on_epoch_hears_of_every_epoch_and_may_end_the_training(task, trials):
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        fit(build("MLP-2", 8, 2), x, graph, y, trials[:3], on_epoch=enough)
+        train_model(build("MLP-2", 8, 2), x, graph, y, trials[:3], on_epoch=enough)
 
 
 def test_no_trials_are_no_fits(task):
     x, graph, y, *_ = task
-    assert fit(build("GCN", 8, 2), x, graph, y, []) == []
+    assert train_model(build("GCN", 8, 2), x, graph, y, []) == []
 
 
 def test_trials_may_be_a_single_one_or_any_iterable(task, trials):
     x, graph, y, *_ = task
-    model, short = build("GCN", 8, 2), Protocol(max_epochs=3)
-    (one,) = fit(model, x, graph, y, trials[0], protocol=short)
-    several = fit(model, x, graph, y, (t for t in trials[:3]), protocol=short)
+    model, short = build("GCN", 8, 2), TrainingProtocol(max_epochs=3)
+    (one,) = train_model(model, x, graph, y, trials[0], protocol=short)
+    several = train_model(model, x, graph, y, (t for t in trials[:3]), protocol=short)
     assert len(several) == 3 and several[0].history == one.history
 
 
@@ -278,7 +313,7 @@ def test_a_protocol_that_cannot_be_is_refused_in_one_line():
         (dict(window=True), "window=True: a whole number"),
     ):
         with pytest.raises(UsageError, match=said) as error:
-            Protocol(**change)
+            TrainingProtocol(**change)
         assert "\n" not in str(error.value)
 
 
@@ -309,7 +344,7 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(val=val.numpy()), "the val mask is a ndarray: a tensor is needed"),
     ):
         with pytest.raises(UsageError, match=words) as error:
-            fit(model, x, graph, y, [good, dataclasses.replace(good, **change)])
+            train_model(model, x, graph, y, [good, dataclasses.replace(good, **change)])
         assert "\n" not in str(error.value)
     for wrong, words in (
         (dict(trials=None), "a trial is a NoneType: settings are needed"),
@@ -324,13 +359,13 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
     ):
         with pytest.raises(UsageError, match=words):
-            fit(**(dict(model=model, x=x, graph=graph, y=y, trials=[good]) | wrong))
+            train_model(**(dict(model=model, x=x, graph=graph, y=y, trials=[good]) | wrong))
     with pytest.raises(UsageError, match="protocol is 'adam'"):
-        fit(model, x, graph, y, [], protocol="adam")
+        train_model(model, x, graph, y, [], protocol="adam")
     with pytest.raises(UsageError, match="negative label"):
-        fit(model, x, graph, y - 1, [good])
+        train_model(model, x, graph, y - 1, [good])
     with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
-        fit(nn.Linear(8, 2), x, graph, y, [dataclasses.replace(good, dropout=0.5)])
+        train_model(nn.Linear(8, 2), x, graph, y, [dataclasses.replace(good, dropout=0.5)])
     with pytest.raises(UsageError, match="val mask"):
         fit_one(model, x, graph, y, train, torch.zeros_like(val), **SETTINGS)
     with pytest.raises(UsageError, match="train mask"):
@@ -354,31 +389,40 @@ def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
         ((model.double(), x.double(), graph, y, trials), "float32 matrix on .* cannot .*float64"),
     ):
         with pytest.raises(UsageError, match=said) as error:
-            fit(*args)
+            train_model(*args)
         assert "\n" not in str(error.value)
     for batch in (0, -1, 1.5, "2", True):
         for stack in (True, False, None):
             with pytest.raises(UsageError, match="batch=.* a whole number from 1"):
-                fit(model, x, graph, y, trials, batch=batch, stack=stack)
+                train_model(model, x, graph, y, trials, batch=batch, stack=stack)
 
 
 def test_whole_numbers_of_numpy_are_seeds(task, trials):
     x, graph, y, *_ = task
-    model, short = build("GCN", 8, 2), Protocol(max_epochs=3)
+    model, short = build("GCN", 8, 2), TrainingProtocol(max_epochs=3)
     ours, theirs = (
-        fit(model, x, graph, y, [dataclasses.replace(trials[0], seed=seed)], protocol=short)[0]
+        train_model(
+            model, x, graph, y, [dataclasses.replace(trials[0], seed=seed)], protocol=short
+        )[0]
         for seed in (np.int64(7), 7)
     )
     assert ours.history == theirs.history
     largest = dataclasses.replace(trials[0], seed=2**64 - 1)
-    assert fit(model, x, graph, y, [largest], protocol=short)[0].history != ours.history
+    assert train_model(model, x, graph, y, [largest], protocol=short)[0].history != ours.history
 
 
 @pytest.mark.parametrize("kind", [torch.int32, torch.uint8, torch.bool])
 def test_labels_of_any_whole_type_are_classes(task, trials, kind, loops):
     x, graph, y, *_ = task
     ours, theirs = (
-        fit(build("GCN", 8, 2), x, graph, labels, trials[:2], protocol=Protocol(max_epochs=5))
+        train_model(
+            build("GCN", 8, 2),
+            x,
+            graph,
+            labels,
+            trials[:2],
+            protocol=TrainingProtocol(max_epochs=5),
+        )
         for labels in (y.to(kind), y)
     )
     assert [f.history for f in ours] == [f.history for f in theirs]
@@ -402,9 +446,9 @@ class Shifted(nn.Module):
 def test_the_training_pass_serves_for_evaluation_only_where_it_is_one(task, trials):
     x, graph, y, *_ = task
     plain = [dataclasses.replace(t, dropout=None) for t in trials[:2]]
-    protocol = Protocol(max_epochs=20)
-    together = fit(Shifted(), x, graph, y, plain, protocol=protocol)
-    for ours, theirs in zip(together, fit(Shifted(), x, graph, y, plain, stack=False,
+    protocol = TrainingProtocol(max_epochs=20)
+    together = train_model(Shifted(), x, graph, y, plain, protocol=protocol)
+    for ours, theirs in zip(together, train_model(Shifted(), x, graph, y, plain, stack=False,
                                           protocol=protocol)):  # fmt: skip
         assert ours.stacked and ours.best_epoch == theirs.best_epoch
         assert ours.val_loss == pytest.approx(theirs.val_loss, rel=1e-5)
@@ -417,8 +461,8 @@ def test_logits_of_other_nodes_are_refused(task, trials, rows, stack):
     x, graph, y, *_ = task
     plain = [dataclasses.replace(t, dropout=None) for t in trials[:2]]
     with pytest.raises(UsageError, match=rf"logits of shape \[{rows}, 2\]: .* 60 labels"):
-        fit(Shifted(rows), x, graph, y, plain, stack=stack)
+        train_model(Shifted(rows), x, graph, y, plain, stack=stack)
     more = torch.cat([x, x])
     model = Shifted(120)
     with pytest.raises(UsageError, match=r"logits of shape \[120, 2\]"):
-        fit(model, more, graph, y, plain, stack=stack)
+        train_model(model, more, graph, y, plain, stack=stack)

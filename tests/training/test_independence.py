@@ -9,11 +9,11 @@ import torch
 from acm import kernels
 from acm.errors import UsageError
 from acm.filters import low_pass
-from acm.nn import build
-from acm.training import Protocol, Setting, fit
+from acm.registry import build
+from acm.training import Setting, TrainingProtocol, train
 from acm.training.stack import Stack
 
-PROTOCOL = Protocol(max_epochs=80, window=10)
+PROTOCOL = TrainingProtocol(max_epochs=80, window=10)
 
 
 def assert_same(ours, theirs):
@@ -35,16 +35,16 @@ def test_the_same_to_the_bit_in_any_batch_beside_any_neighbours(task, words, tri
     x = words[0] if sparse else x
     model = build(name, x.shape[1], 2, hidden=8)
     trials = [dataclasses.replace(t, lr=3 * t.lr) for t in trials]
-    alone = fit(model, x, graph, y, trials, protocol=PROTOCOL, batch=1)
+    alone = train(model, x, graph, y, trials, protocol=PROTOCOL, batch=1)
     assert len({f.epochs for f in alone}) > 2  # so they leave their batches at different epochs
     for batch in (2, 3, 7):
         for order in (range(7), [3, 6, 0, 5, 1, 4, 2]):
-            fits = fit(
+            fits = train(
                 model, x, graph, y, [trials[k] for k in order], protocol=PROTOCOL, batch=batch
             )
             for k, fitted in zip(order, fits):
                 assert_same(fitted, alone[k])
-    twins = fit(model, x, graph, y, trials[:2] * 2, protocol=PROTOCOL)
+    twins = train(model, x, graph, y, trials[:2] * 2, protocol=PROTOCOL)
     for k, fitted in enumerate(twins):
         assert_same(fitted, alone[k % 2])
 
@@ -54,14 +54,14 @@ def test_without_dropout_too(task, words, trials):
     model = build("ACM-GCN", 12, 2, hidden=8, dropout=0.0)
     trials = [dataclasses.replace(t, dropout=None, lr=3 * t.lr) for t in trials]
     args = model, words[0], graph, y, trials
-    alone = fit(*args, protocol=PROTOCOL, batch=1)
+    alone = train(*args, protocol=PROTOCOL, batch=1)
     assert len({f.epochs for f in alone}) > 2
     for batch in (3, 7):
-        for ours, theirs in zip(fit(*args, protocol=PROTOCOL, batch=batch), alone):
+        for ours, theirs in zip(train(*args, protocol=PROTOCOL, batch=batch), alone):
             assert_same(ours, theirs)
     # Beside a trial with dropout the pass that serves for both is not made.
     mixed = [*trials[:2], dataclasses.replace(trials[2], dropout=0.5)]
-    fits = fit(*args[:4], mixed, protocol=PROTOCOL, batch=3)
+    fits = train(*args[:4], mixed, protocol=PROTOCOL, batch=3)
     for ours, theirs in zip(fits[:2], alone):
         assert_same(ours, theirs)
 
@@ -72,9 +72,9 @@ def test_a_neighbour_that_diverges_is_told_of_and_changes_nothing(task, trials, 
     model = build(name, 8, 2, hidden=8)
     wild = dataclasses.replace(trials[1], lr=1e30)
     args = model, x, graph, y
-    options = dict(protocol=Protocol(max_epochs=30), batch=3)
-    expected = fit(*args, [trials[0], trials[2]], **options)
-    fits = fit(*args, [trials[0], wild, trials[2]], **options, keep_going=True)
+    options = dict(protocol=TrainingProtocol(max_epochs=30), batch=3)
+    expected = train(*args, [trials[0], trials[2]], **options)
+    fits = train(*args, [trials[0], wild, trials[2]], **options, keep_going=True)
     assert_same(fits[0], expected[0])
     assert_same(fits[2], expected[1])
     assert "the loss is not a number at epoch" in fits[1].error and "\n" not in fits[1].error
@@ -82,7 +82,7 @@ def test_a_neighbour_that_diverges_is_told_of_and_changes_nothing(task, trials, 
     heard = []
     with pytest.raises(UsageError, match="not a number at epoch") as error:
         options |= dict(on_epoch=lambda epoch, number: heard.append(epoch), batch=1)
-        fit(*args, [wild, trials[0], trials[2]], **options)
+        train(*args, [wild, trials[0], trials[2]], **options)
     assert "\n" not in str(error.value)
     assert heard.count(29) == 2  # all others were finished before it was said
 
@@ -91,7 +91,7 @@ def test_a_trial_that_diverges_at_once_has_no_selected_epoch(task, trials):
     x, graph, y, *_ = task
     x = x * torch.nan
     for name in ("GCN", "ACM-GCN"):
-        (fitted,) = fit(build(name, 8, 2), x, graph, y, trials[:1], keep_going=True)
+        (fitted,) = train(build(name, 8, 2), x, graph, y, trials[:1], keep_going=True)
         assert "at epoch 0" in fitted.error and fitted.epochs == 0
         assert fitted.model is fitted.prediction is fitted.best_epoch is fitted.val_loss is None
 
@@ -121,7 +121,9 @@ def test_the_same_to_the_bit_on_any_number_of_threads(large, name, monkeypatch):
         shared.clear()
         with kernels.threads(number):
             model = build(name, 20, 3, hidden=16)
-            fits = fit(model, x, graph, y, settings, protocol=Protocol(max_epochs=4), batch=2)
+            fits = train(
+                model, x, graph, y, settings, protocol=TrainingProtocol(max_epochs=4), batch=2
+            )
         assert bool(shared) == (number > 1)
         results.append(fits)
     for others in results[1:]:
@@ -131,7 +133,7 @@ def test_the_same_to_the_bit_on_any_number_of_threads(large, name, monkeypatch):
 
 def test_weights_are_of_the_selected_epoch_and_nobody_elses(task, trials):
     x, graph, y, *_ = task
-    fits = fit(build("ACM-GCN", 8, 2, hidden=8), x, graph, y, trials[:3], protocol=PROTOCOL)
+    fits = train(build("ACM-GCN", 8, 2, hidden=8), x, graph, y, trials[:3], protocol=PROTOCOL)
     for fitted, trial in zip(fits, trials):
         logits = fitted.model(x, graph)
         assert not fitted.model.training and torch.equal(logits.argmax(1), fitted.prediction)
@@ -146,7 +148,7 @@ def test_weights_are_of_the_selected_epoch_and_nobody_elses(task, trials):
     assert all(torch.equal(f.model(x, graph), b) for f, b in zip(fits[1:], before))
     loss = fits[1].model.train()(x, graph).sum()  # and they can be trained on
     loss.backward()
-    none = fit(build("GCN", 8, 2), x, graph, y, trials[:2], protocol=PROTOCOL, keep_weights=False)
+    none = train(build("GCN", 8, 2), x, graph, y, trials[:2], protocol=PROTOCOL, keep_weights=False)
     assert all(f.model is None and f.prediction is not None for f in none)
 
 
@@ -157,7 +159,7 @@ def test_the_given_module_is_left_as_it_is(task, trials, training, stack):
     model = build("ACM-GCN", 8, 2, hidden=8).train(training)
     before = copy.deepcopy(model.state_dict())
     buffers = {name: b.clone() for name, b in model.named_buffers()}
-    fit(model, x, graph, y, trials[:2], protocol=Protocol(max_epochs=5), stack=stack)
+    train(model, x, graph, y, trials[:2], protocol=TrainingProtocol(max_epochs=5), stack=stack)
     assert all(part.training == training for part in model.modules())
     assert all(torch.equal(w, before[name]) for name, w in model.state_dict().items())
     assert {name: b.item() for name, b in model.named_buffers()} == {

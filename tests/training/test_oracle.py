@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from acm.filters import SparseMatrix
-from acm.nn import build
-from acm.training import Protocol, fit
-from tests.training.oracle import train
+from acm.registry import build
+from acm.training import TrainingProtocol, train
+from tests.training import oracle
 
 NAMES = ["ACM-GCN", "ACMII-GCN", "GCN", "SGC-1", "MLP-2", "ACM-SGC-2"]
 
@@ -19,9 +19,9 @@ def both(name, x, low, y, trials, protocol, batch, kind=torch.float32):
     sparse = isinstance(x, SparseMatrix)
     model = build(name, x.shape[1], 2, hidden=8).to(kind)
     dense = x.to_dense() if sparse else x
-    fits = fit(model, x, low, y, trials, protocol=protocol, batch=batch)
+    fits = train(model, x, low, y, trials, protocol=protocol, batch=batch)
     args = low.to_dense(), y
-    return fits, [train(model, dense, *args, trial, protocol, sparse) for trial in trials]
+    return fits, [oracle.train(model, dense, *args, trial, protocol, sparse) for trial in trials]
 
 
 @pytest.mark.parametrize("drops", [False, True], ids=["no dropout", "dropout"])
@@ -36,7 +36,7 @@ def test_losses_agree_step_by_step(task, words, trials, name, optimizer, sparse,
     trials = [
         dataclasses.replace(t, lr=t.lr / 2, dropout=t.dropout if drops else 0.0) for t in trials[:3]
     ]
-    protocol = Protocol(optimizer, max_epochs=50)
+    protocol = TrainingProtocol(optimizer, max_epochs=50)
     fits, expected = both(name, words[0] if sparse else x, low, y, trials, protocol, batch=3)
     for ours, (curves, best_epoch, prediction, epochs) in zip(fits, expected):
         assert ours.stacked and ours.epochs == epochs == 50
@@ -48,7 +48,7 @@ def test_losses_agree_step_by_step(task, words, trials, name, optimizer, sparse,
 
 @pytest.mark.parametrize(
     "protocol",
-    [Protocol("adam", 250, 10), Protocol("adamw", 80, None, "accuracy")],
+    [TrainingProtocol("adam", 250, 10), TrainingProtocol("adamw", 80, None, "accuracy")],
     ids=["released", "deezer"],
 )
 @pytest.mark.parametrize("name", NAMES)

@@ -8,12 +8,14 @@ from torch import nn
 from torch.nn import functional
 from torch_geometric.nn import GATConv
 
-from acm.nn import ACMConv, Dropout, build
-from acm.nn.product import product
-from acm.training import Protocol, Setting, fit
+from acm.nn import ACMConv, Dropout
+from acm.nn.stacked import product
+from acm.registry import build
+from acm.training import Setting, TrainingProtocol, train
+from acm.training import train as train_model
 from acm.training.stack import Stack, batch_size, beginning, stackable
 
-PROTOCOL = Protocol(max_epochs=25, window=10)
+PROTOCOL = TrainingProtocol(max_epochs=25, window=10)
 
 
 class Attention(nn.Module):
@@ -163,17 +165,17 @@ def test_a_pyg_model_rides_along_one_at_a_time(task, edges, plain):
     x, _, y, *_ = task
     model = Attention()
     torch.manual_seed(1)
-    fits = fit(model, x, edges, y, plain[:3], protocol=PROTOCOL)
+    fits = train(model, x, edges, y, plain[:3], protocol=PROTOCOL)
     assert not any(f.stacked for f in fits)
     torch.manual_seed(2)
     before = torch.random.get_rng_state()
     for k in (2, 0):
-        (alone,) = fit(model, x, edges, y, [plain[k]], protocol=PROTOCOL)
+        (alone,) = train(model, x, edges, y, [plain[k]], protocol=PROTOCOL)
         assert equal(alone, fits[k])
     assert torch.equal(torch.random.get_rng_state(), before)
     assert fits[0].history != fits[1].history
     other = dataclasses.replace(plain[0], seed=99)
-    assert fit(Attention(), x, edges, y, [other], protocol=PROTOCOL)[0].history != fits[0].history
+    assert train(Attention(), x, edges, y, [other], protocol=PROTOCOL)[0].history != fits[0].history
     for fitted in fits:
         assert torch.equal(fitted.model(x, edges).argmax(1), fitted.prediction)
 
@@ -192,11 +194,11 @@ def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
     assert not stackable(model, x, graph, plain[0])
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
-    fits = fit(model, x, graph, y, plain[:2], protocol=PROTOCOL)
+    fits = train(model, x, graph, y, plain[:2], protocol=PROTOCOL)
     assert torch.equal(torch.random.get_rng_state(), before)
     for setting, fitted in zip(plain, fits):
         assert not fitted.stacked
-        assert equal(fit(model, x, graph, y, [setting], protocol=PROTOCOL)[0], fitted)
+        assert equal(train(model, x, graph, y, [setting], protocol=PROTOCOL)[0], fitted)
         # The model that is returned is that of the selected epoch, with all it remembers.
         logits = fitted.model(x, graph)
         loss = functional.cross_entropy(logits[setting.val], y[setting.val]).item()
@@ -218,11 +220,13 @@ class DrawsIfItDrops(Weight):
 def test_whether_a_trial_is_stacked_does_not_depend_on_another(task, plain):
     x, graph, y, *_ = task
     without, some = (dataclasses.replace(t, dropout=p) for t, p in zip(plain, (0.0, 0.5)))
-    alone = [fit(DrawsIfItDrops(), x, graph, y, [t], protocol=PROTOCOL)[0] for t in (without, some)]
+    alone = [
+        train(DrawsIfItDrops(), x, graph, y, [t], protocol=PROTOCOL)[0] for t in (without, some)
+    ]
     assert [f.stacked for f in alone] == [True, False]
     for order in ([0, 1], [1, 0], [0, 1, 0, 1]):
         asked = [(without, some)[k] for k in order]
-        for k, fitted in zip(order, fit(DrawsIfItDrops(), x, graph, y, asked, protocol=PROTOCOL)):
+        for k, fitted in zip(order, train(DrawsIfItDrops(), x, graph, y, asked, protocol=PROTOCOL)):
             assert fitted.stacked == alone[k].stacked and equal(fitted, alone[k])
 
 
@@ -232,8 +236,8 @@ def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain
     for model in models:
         settings = plain[:3] if isinstance(model, ACMConv) else trials[:3]
         assert stackable(model, x, graph, settings[0]), model
-        together = fit(model, x, graph, y, settings, protocol=PROTOCOL, batch=3)
-        apart = fit(model, x, graph, y, settings, protocol=PROTOCOL, stack=False)
+        together = train(model, x, graph, y, settings, protocol=PROTOCOL, batch=3)
+        apart = train(model, x, graph, y, settings, protocol=PROTOCOL, stack=False)
         for ours, theirs in zip(together, apart):
             assert ours.stacked and not theirs.stacked
             assert ours.epochs == theirs.epochs
@@ -247,7 +251,7 @@ def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
     used.reset_parameters()
     for _ in range(5):
         used(x, edges)
-    before, after = (fit(m, x, edges, y, plain[:1], protocol=PROTOCOL) for m in (fresh, used))
+    before, after = (train(m, x, edges, y, plain[:1], protocol=PROTOCOL) for m in (fresh, used))
     assert equal(before[0], after[0])
     assert used.norm.num_batches_tracked == 5
 
@@ -256,10 +260,10 @@ def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
 def test_a_dropout_in_two_places_draws_twice(task, trials, stack):
     x, graph, y, *_ = task
     model = Twice()
-    fits = fit(model, x, graph, y, trials[:3], protocol=PROTOCOL, stack=stack)
+    fits = train(model, x, graph, y, trials[:3], protocol=PROTOCOL, stack=stack)
     assert all(f.stacked == stack for f in fits)
     for trial, fitted in zip(trials, fits):
-        (alone,) = fit(Twice(), x, graph, y, [trial], protocol=PROTOCOL, stack=stack)
+        (alone,) = train(Twice(), x, graph, y, [trial], protocol=PROTOCOL, stack=stack)
         assert equal(alone, fitted)
     watched = Stack(model, [trials[0]], stack)
     watched(x, graph, 3, True)
@@ -288,7 +292,7 @@ def test_frozen_and_unused_weights_stay_as_they_were_drawn(task, trials, stack):
             return super().forward(x, graph) + x @ self.fixed
 
     strong = [dataclasses.replace(t, weight_decay=0.5) for t in trials[:2]]
-    fits = fit(Partly(), x, graph, y, strong, protocol=PROTOCOL, stack=stack)
+    fits = train(Partly(), x, graph, y, strong, protocol=PROTOCOL, stack=stack)
     for setting, fitted in zip(strong, fits):
         drawn = Partly()
         torch.manual_seed(setting.seed)
@@ -308,7 +312,7 @@ def test_a_weight_that_modules_share_is_one_weight(task, plain, stack):
             return torch.tanh(x @ self.weight) + graph @ (x @ self.weight)
 
     tied, once = (
-        fit(model, x, graph, y, plain[:2], protocol=PROTOCOL, stack=stack)
+        train(model, x, graph, y, plain[:2], protocol=PROTOCOL, stack=stack)
         for model in (Tied(), Once())
     )
     for ours, theirs in zip(tied, once):
@@ -319,9 +323,11 @@ def test_a_weight_that_modules_share_is_one_weight(task, plain, stack):
 def test_the_mode_of_a_part_of_the_given_module_is_of_no_account(task, trials):
     x, graph, y, *_ = task
     model = build("ACM-GCN", 8, 2, hidden=8).train()
-    expected = fit(model, x, graph, y, trials[:1], protocol=PROTOCOL)
+    expected = train(model, x, graph, y, trials[:1], protocol=PROTOCOL)
     model.input_dropout.eval()
-    assert fit(model, x, graph, y, trials[:1], protocol=PROTOCOL)[0].history == expected[0].history
+    assert (
+        train(model, x, graph, y, trials[:1], protocol=PROTOCOL)[0].history == expected[0].history
+    )
 
 
 def test_looking_at_a_model_draws_from_nobodys_generator(task, trials):
@@ -359,6 +365,6 @@ def test_a_probability_of_its_own_is_not_replaced_by_the_trials(task, stacked):
     for dprate in (0.0, 0.5, 0.9):
         model = build("GPRGNN", x.shape[1], 2, hidden=8, dprate=dprate)
         assert [float(p) for p in Stack(model, [trial], stacked).p] == [0.5, 0.5, dprate]
-        (found,) = fit(model, x, graph, y, [trial], protocol=PROTOCOL, stack=stacked)
+        (found,) = train_model(model, x, graph, y, [trial], protocol=PROTOCOL, stack=stacked)
         losses.add(found.val_loss)
     assert len(losses) == 3

@@ -1,0 +1,36 @@
+"""What this machine is, for a page or a bug report."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+
+import torch
+
+from acm.data.files import available
+from acm.data.names import DATASETS
+from acm.experiments.store import commit, processor
+
+_SHOWN = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
+
+
+def environment() -> dict[str, str]:
+    """Python, packages, processor and accelerator, by name."""
+    found = {"Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}"}
+    for package in _SHOWN:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
+    return found | {
+        "commit": commit() or "not a checkout",
+        "CPU": f"{processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} in use",
+        "GPU": gpu,
+    }
+
+
+def graphs_at_hand() -> dict[str, bool]:
+    """For every data set, whether its raw files can be read without a download."""
+    return {name: available(name) for name in DATASETS}
