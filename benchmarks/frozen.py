@@ -24,7 +24,7 @@ os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPEN
 
 def model_names() -> list[str]:
     """Return the names of all models in the registry."""
-    from acm.nn.registry import MODELS
+    from acm.registry import MODELS
 
     return list(MODELS)
 
@@ -42,15 +42,15 @@ def train(model: str, graph: str, splits: int) -> list[tuple]:
     An outcome is (val_accuracy, test_accuracy, val_loss, best_epoch, epochs).
     """
     from acm.errors import UsageError
-    from acm.experiments import Place, cell, recipe, run
+    from acm.experiments import Workers, recipe, run_trials, trials_of
 
     hyperparameters = {}
     try:
         recipe(model, graph)
     except UsageError:
         hyperparameters = {"lr": 0.01, "weight_decay": 5e-4, "dropout": 0.5}
-    trials = cell(graph, model, "random", splits=splits, hyperparameters=hyperparameters)
-    records = run(trials, progress=False, place=Place("here", workers=1))
+    trials = trials_of(graph, model, "random", splits=splits, hyperparameters=hyperparameters)
+    records = run_trials(trials, progress=False, workers=Workers("here", workers=1))
     return [record.outcome for record in records]
 
 
