@@ -34,7 +34,6 @@ notebooks: $(INSTALLED)
 	@python book/_ext/notebooks.py all
 
 test: $(INSTALLED)
-	@lint-imports --no-cache > /dev/null || lint-imports --no-cache
 	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile --doctest-modules \
 		--nbval --nbval-current-env $(PYTEST)
 

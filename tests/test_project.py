@@ -105,6 +105,12 @@ def test_the_code_is_clean():
     assert ran.returncode == 0, ran.stdout.decode()
 
 
+def test_imports_follow_the_contracts():
+    code = "import sys; from importlinter.cli import lint_imports_command; lint_imports_command()"
+    ran = subprocess.run([sys.executable, "-c", code, "--no-cache"], cwd=ROOT, capture_output=True)
+    assert ran.returncode == 0, ran.stdout.decode()
+
+
 def test_ci_is_a_script_that_runs():
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & stat.S_IXUSR

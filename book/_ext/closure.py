@@ -1,4 +1,4 @@
-"""What a piece of code depends on: the files of a package it imports, found without running."""
+"""List the files of a package that a piece of code depends on, without running the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA_FILES = (".csv", ".json", ".npz")
 
 
 def closure(root: Path, package: str, code: str) -> list[Path]:
-    """The files of `root/package` that `code` depends on: modules, and the data of their rooms."""
+    """Return the modules of `root/package` that `code` imports, and the data files beside them."""
     modules = _modules(root, package)
     names, waiting = set(), set(_known(_imports(ast.parse(code), ""), modules))
     while waiting:
@@ -23,14 +23,14 @@ def closure(root: Path, package: str, code: str) -> list[Path]:
         waiting |= set(_known(_imports(tree, inside), modules)) - names
     files = {modules[name] for name in names}
     for room in {path.parent for path in files}:
-        # The package's own folder holds the other rooms: of it, only what lies there itself.
+        # The package's folder contains all rooms, so only the files directly in it count.
         inner = room.glob("*") if room == root / package else room.rglob("*")
         files |= {path for path in inner if path.suffix in DATA_FILES}
     return sorted(files)
 
 
 def _modules(root: Path, package: str) -> dict[str, Path]:
-    """Dotted name → file, of every module of the package."""
+    """Map the dotted name of every module of the package to its file."""
     found = {}
     for path in sorted(root.glob(f"{package}/**/*.py")):
         parts = path.relative_to(root).with_suffix("").parts
@@ -39,7 +39,7 @@ def _modules(root: Path, package: str) -> dict[str, Path]:
 
 
 def _known(names: Iterable[str], modules: dict[str, Path]) -> Iterator[str]:
-    """Each name's modules: `acm.nn.models.GCN` is `acm`, `acm.nn` and `acm.nn.models`."""
+    """Yield the modules in each name: `acm.nn.gcnii.GCNII` has `acm`, `acm.nn`, `acm.nn.gcnii`."""
     for name in names:
         parts = name.split(".")
         for end in range(1, len(parts) + 1):
@@ -48,7 +48,10 @@ def _known(names: Iterable[str], modules: dict[str, Path]) -> Iterator[str]:
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    """Dotted names that a syntax tree imports, wherever in it the import stands."""
+    """Yield every dotted name that a syntax tree imports, also inside functions.
+
+    A text such as "acm.nn.gcnii:GCNII" or "acm.nn" names a module that is imported when needed.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -60,6 +63,5 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
                 base = ".".join([*parents, base] if base else parents)
             yield from (f"{base}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # A lazy import names its module in a string, often relative to its own package.
-            if re.fullmatch(r"\.?[a-z_]\w*(\.\w+)*", node.value):
-                yield from (node.value, f"{package}.{node.value.lstrip('.')}")
+            if re.fullmatch(r"[a-z_]\w*(\.[a-z_]\w*)+(:\w+)?", node.value):
+                yield node.value.replace(":", ".")

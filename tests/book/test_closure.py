@@ -1,3 +1,5 @@
+"""What an executed notebook depends on: its imports, followed to the end."""
+
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ def package(tmp_path: Path) -> Path:
         "pkg/__init__.py": "",
         "pkg/top.csv": "a\n1\n",
         "pkg/errors.py": "",
-        "pkg/data/__init__.py": "_HOME = {'load': 'graphs'}\n",
+        "pkg/data/__init__.py": "HOME = {'load': 'pkg.data.graphs:load'}\n",
         "pkg/data/graphs.py": "def load():\n    from .files import fetch\n",
         "pkg/data/files.py": "from ..errors import Fault\n",
         "pkg/data/tables/registry.csv": "a\n1\n",
@@ -46,6 +48,10 @@ def test_lazy_relative_and_inner_imports_are_followed(package):
         "pkg/__init__.py", "pkg/top.csv", "pkg/errors.py", "pkg/data/__init__.py",
         "pkg/data/graphs.py", "pkg/data/files.py", "pkg/data/tables/registry.csv",
     }  # fmt: skip
+
+
+def test_a_word_that_is_also_the_name_of_a_module_is_no_import(package):
+    assert "pkg/nn/conv.py" not in names(package, "import pkg\nkind = 'nn'\nother = 'data.files'")
 
 
 def test_a_circle_of_imports_ends(package):

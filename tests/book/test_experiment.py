@@ -9,6 +9,7 @@ import jupytext
 import nbformat
 import pytest
 
+from acm.experiments import Workers
 from acm.registry import MODELS
 
 NOTEBOOK = Path(__file__).parents[2] / "book" / "nb" / "experiment.ipynb"
