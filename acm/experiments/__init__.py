@@ -1,9 +1,11 @@
-"""A cell of a table as a list of trials, and the store that keeps what they found."""
+"""Cells of a table as lists of trials, their training, and the store of their records."""
 
 from acm.experiments.recipes import Recipe, recipe
-from acm.experiments.run import Task, prepare, run_cell, run_trial, run_trials, validate_trials
+from acm.experiments.record import Record, Validation
+from acm.experiments.run import run_cell, run_trial, run_trials, validate_trials
 from acm.experiments.search import Search, grid, search
-from acm.experiments.store import Record, Store, Validation, results
+from acm.experiments.store import Store, results
+from acm.experiments.task import Task, prepare
 from acm.experiments.trial import Trial, trials_of
 from acm.experiments.workers import Workers
 

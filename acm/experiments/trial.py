@@ -1,4 +1,4 @@
-"""What is asked of one training, and the trials that make a cell of a table."""
+"""What one training is asked to do, and the trials that make a cell of a table."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ import numpy as np
 from torch import Tensor
 
 from acm.data.names import check_whole
-from acm.data.names import dataset as known_dataset
+from acm.data.names import dataset as check_dataset
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError, unknown
 from acm.experiments.recipes import HYPERPARAMETERS, SPLIT_SCHEMES, arguments, complete
 from acm.nn import CHANNELS
 from acm.registry import MODELS, build, model_name
 
-#: More than these is a slip of the hand, and would fill the memory before it fails.
+#: The version of what decides the digits of a training. Records of another version are not today's.
+#: 1: order of sums before commit c97eb626a5d2. 2: today.
+NUMERICS = 2
+
+#: A larger number of splits is a typing error, and would fill the memory first.
 MOST_SPLITS = 10_000
 
-#: Shares of training and validation nodes where splits are drawn. The sparse ones are those of
-#: GPRGNN's Table 2, which Table 3 has numbers of.
+#: Shares of training and validation nodes of drawn splits. The sparse ones are those of Table 2 of
+#: GPRGNN's paper, from which Table 3 takes numbers.
 SHARES = {"random": (0.6, 0.2), "sparse": (0.025, 0.025)}
 
 
@@ -30,17 +34,18 @@ class Trial:
 
     Attributes:
         dataset: Name in `acm.data.DATASETS`.
-        model: Name in `acm.nn.MODELS`.
+        model: Name in `acm.registry.MODELS`.
         split_scheme: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
-            splits), `"fixed"` (the ten splits of Geom-GCN, or of a later data set's release) or
-            `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
-        split: Which split, from 0.
-        seed: Decides, with the split, initial weights and dropout; the split does not depend on it.
-        lr, weight_decay, dropout, hidden: Hyperparameters.
+            splits), `"fixed"` (the ten splits of Geom-GCN, or those of a later data set's release)
+            or `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
+        split: Number of the split, from 0.
+        seed: Seed of initial weights and dropout, together with the split; splits ignore it.
+        lr, weight_decay, dropout, hidden: Hyperparameters of every model.
         channels: Names joined by `+`, such as `"low+high+identity"`.
         mix: Whether nodes weigh the channels.
-        options: The model's own hyperparameters, in the one order and spelling that
-            `acm.experiments.recipes` gives them; empty if it has none.
+        options: Hyperparameters of this model, as `acm.experiments.recipes` writes them.
+        training_rule: Name of the `TrainingProtocol`: optimizer, length, selection and stopping.
+        numerics: Version of the numerics, see `NUMERICS`.
     """
 
     dataset: str
@@ -55,24 +60,31 @@ class Trial:
     channels: str
     mix: bool
     options: str = field(default="", kw_only=True)
+    training_rule: str = field(default="released", kw_only=True)
+    numerics: int = field(default=NUMERICS, kw_only=True)
 
     @property
     def entropy(self) -> int:
-        """The seed of the training itself: another for every seed and split."""
+        """Return the seed of the training, which differs for every seed and split."""
         return int(np.random.SeedSequence([self.seed, self.split]).generate_state(1)[0])
 
 
+def training_rule(dataset: str) -> str:
+    """Return the name of today's training rule for a data set."""
+    return "deezer" if dataset == "deezer-europe" else "released"
+
+
 def uses_random_splits(dataset: str, split_scheme: str) -> bool:
-    """Whether splits are drawn; Deezer-Europe has published ones, random and fixed alike."""
-    return split_scheme == "sparse" or split_scheme == "random" and dataset != "deezer-europe"
+    """Return whether splits are drawn; those of Deezer-Europe are published."""
+    return split_scheme == "sparse" or (split_scheme == "random" and dataset != "deezer-europe")
 
 
 def split_of(dataset: str, split_scheme: str, number: int, y: Tensor) -> Split:
-    """The masks of a split, drawn or published.
+    """Return the masks of a split.
 
     Args:
-        dataset, split_scheme, number: As a trial has them.
-        y: The graph's classes, `[N]`.
+        dataset, split_scheme, number: As in `Trial`.
+        y: Classes of the graph, `[N]`.
     """
     if uses_random_splits(dataset, split_scheme):
         return random_split(y.cpu(), number, *SHARES[split_scheme])
@@ -89,25 +101,24 @@ def trials_of(
     channels: str | None = None,
     mix: bool | None = None,
 ) -> list[Trial]:
-    """The trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
+    """Return the trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
 
     Args:
         dataset: Name of the graph.
         model: Name of the model, in any case.
         split_scheme: `"random"`, `"fixed"` or `"sparse"`, see `Trial`.
-        splits: How many splits, from the first; by default as many as the paper has: ten, five on
-            Deezer-Europe.
+        splits: Number of splits; by default the paper's: ten, five on Deezer-Europe.
         seed: See `Trial`.
-        hyperparameters: Any of `lr`, `weight_decay`, `dropout`, `hidden` and the model's own
-            (`layers`, `lambda`, …); what is left out (or `None`) is that of the cell's `recipe`.
-        channels: Other channels than the model's own, joined by `+`.
-        mix: Whether to mix them, where it is not as the model does.
+        hyperparameters: Any of `lr`, `weight_decay`, `dropout`, `hidden` and the model's options
+            (`layers`, `lambda`, …); missing ones (or `None`) are taken from the cell's recipe.
+        channels: Channels joined by `+`, instead of the model's.
+        mix: Whether to mix the channels, instead of as the model does.
 
     Raises:
-        UsageError: If a name is unknown, if there are not so many splits, if a value is out of
-            range, or if there is no recipe for the cell and some are not given.
+        UsageError: If a name is unknown, there are fewer splits, a value is out of range, or the
+            cell has no recipe and a hyperparameter is missing.
     """
-    known_dataset(dataset)
+    check_dataset(dataset)
     model = model_name(model)
     if split_scheme not in SPLIT_SCHEMES:
         raise unknown("split scheme", split_scheme, SPLIT_SCHEMES)
@@ -115,18 +126,18 @@ def trials_of(
     check_whole("seed", seed, 0)
     if not isinstance(hyperparameters, Mapping | None):
         raise UsageError(f"hyperparameters={hyperparameters!r}: values by name are needed")
-    values = complete(model, dataset, split_scheme, hyperparameters or {})
+    recipe = complete(model, dataset, split_scheme, hyperparameters or {})
     if not isinstance(channels, str | None):
         raise UsageError(f"channels={channels!r}: names joined by + are needed")
     if not isinstance(mix, bool | None):
         raise UsageError(f"mix={mix!r}: True, False or None is needed")
     names = None if channels is None else tuple(channels.split("+"))
-    if names:  # in the one order, so that one experiment has one name
+    if names:  # one order, so that one experiment has one name
         names = tuple(sorted(names, key=lambda c: (*CHANNELS, c).index(c)))
-    options = arguments(model, values.options)
-    # Built once, so that what cannot be is said before anything is run.
-    built = build(model, 1, 1, values.hidden, values.dropout, names, mix, num_nodes=1, **options)
-    has = bool(MODELS[model].channels)
+    options = arguments(model, recipe.options)
+    # The model is built once, so that an impossible one is refused before the training.
+    built = build(model, 1, 1, recipe.hidden, recipe.dropout, names, mix, num_nodes=1, **options)
+    has_channels = bool(MODELS[model].channels)
     return [
         Trial(
             dataset,
@@ -134,10 +145,11 @@ def trials_of(
             split_scheme,
             split,
             int(seed),
-            **{name: getattr(values, name) for name in HYPERPARAMETERS},
-            channels="+".join(built.channels) if has else "",
-            mix=built.mix if has else False,
-            options=values.options,
+            **{name: getattr(recipe, name) for name in HYPERPARAMETERS},
+            channels="+".join(built.channels) if has_channels else "",
+            mix=built.mix if has_channels else False,
+            options=recipe.options,
+            training_rule=training_rule(dataset),
         )
         for split in range(splits)
     ]
@@ -146,7 +158,7 @@ def trials_of(
 def _number_of_splits(dataset: str, split_scheme: str, splits: int | None) -> int:
     most = None if uses_random_splits(dataset, split_scheme) else num_fixed_splits(dataset)
     if most == 0:
-        raise UsageError(f"{dataset} has no fixed splits: split_scheme 'random' draws some")
+        raise UsageError(f"{dataset} has no fixed splits: use split scheme 'random'")
     splits = splits if splits is not None else most or 10
     check_whole("splits", splits, 1)
     if splits > MOST_SPLITS:

@@ -78,8 +78,8 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
         ([*GCN, "--hidden", "99999999999"], ["at most 1,000,000"]),
         ([*GCN, "--splits", "99999999999"], ["at most 10,000"]),
         ([*GCN, "--channels", ""], ["low, high, identity"]),
-        ([*GCN, "--device", "cuda:77"], ["not at hand"]),
-        ([*GCN, "--device", "cpu:7"], ["device 'cpu:7' is not at hand"]),
+        ([*GCN, "--device", "cuda:77"], ["not available"]),
+        ([*GCN, "--device", "cpu:7"], ["device 'cpu:7' is not available"]),
         ([*GCN, "--device", "meta"], ["cpu or cuda"]),
         ([*GCN, "--store", "."], ["is no file"]),
         (

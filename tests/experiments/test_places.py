@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments import Store, run_trials, trials_of
 from acm.experiments.run import MOST
-from acm.experiments.workers import ATTEMPTS, Workers, compute, possible, release
+from acm.experiments.workers import ATTEMPTS, Workers, compute
 from tests.experiments import workers
 
 ROOT = Path(__file__).parents[2]
@@ -73,13 +72,6 @@ def beside(act):
     assert not wrong
 
 
-@pytest.fixture(autouse=True)
-def no_pool_of_another_test():
-    release()
-    yield
-    release()
-
-
 def workers_of_this_process():
     """Those that compute: not the server they are copies of, nor what tracks shared resources."""
     children = psutil.Process().children(recursive=True)
@@ -93,60 +85,6 @@ def _line(process):
     with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
         return " ".join(process.cmdline())
     return ""
-
-
-@pytest.mark.parametrize("kind", ["spawn", "forkserver"])
-def test_a_pool_is_kept_for_the_next_call_and_knows_of_what_it_was_told(kind, monkeypatch):
-    place = Workers("processes", 1)
-
-    def pids():
-        return {pid for _, pid in compute(workers.pid_slowly, [0.0, 0.01], place)}
-
-    if kind == "spawn":
-        monkeypatch.setattr("sys.platform", "darwin")
-    first = pids()
-    assert len(first) == 1 and pids() == first
-    assert [w.pid for w in workers_of_this_process()] == list(first)
-    monkeypatch.setenv("ACM_DATA_TIMEOUT", "7")
-    assert list(compute(workers.timeout, [0], place)) == [(0, "7")]
-    monkeypatch.delenv("ACM_DATA_TIMEOUT")
-    assert pids() != first  # one pool is kept, not one for each of what there was
-    wait_for(lambda: len(workers_of_this_process()) == 1)
-    first = pids()
-    release()
-    wait_for(lambda: not workers_of_this_process())
-    assert pids() != first
-
-
-def test_a_pool_is_kept_as_what_it_was_started_with(monkeypatch):
-    place, seen = Workers("processes", 1), []
-    for _, told in compute(workers.timeout, [0, 0], place):
-        monkeypatch.setenv("ACM_DATA_TIMEOUT", "7")  # while it works
-        seen.append(told)
-    assert list(compute(workers.timeout, [0], place)) == [(0, "7")] and "7" not in seen
-
-
-def test_where_no_process_can_be_started_that_is_said(monkeypatch, tmp_path):
-    def refuse(*_):
-        raise OSError(30, "Read-only file system")
-
-    assert possible()
-    context = multiprocessing.get_context("spawn")
-    monkeypatch.setattr("acm.experiments.workers._context", lambda: context)
-    monkeypatch.setattr(type(context), "Semaphore", refuse)
-    assert not possible()
-    monkeypatch.setattr("acm.experiments.workers._context", refuse)
-    with pytest.raises(UsageError, match="cannot be started here .*Read-only.*: threads can"):
-        list(compute(workers.double, [1], Workers("processes", 1)))
-
-
-def test_a_kept_pool_whose_worker_has_died_is_replaced():
-    place = Workers("processes", 1)
-    ((_, first),) = compute(workers.pid_slowly, [0.0], place)
-    os.kill(first, signal.SIGKILL)
-    wait_for(lambda: not psutil.pid_exists(first) or is_zombie(first))
-    ((_, other),) = compute(workers.pid_slowly, [0.0], place)
-    assert other != first
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -219,7 +157,6 @@ SCRIPT = """
 import signal, sys
 # A shell that starts the tests in the background has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from acm.experiments.workers import release
 from tests.experiments import workers
 if __name__ == "__main__":
     from acm.experiments import Store, run_trials, run as batch, trials_of

@@ -21,7 +21,7 @@ from acm.experiments.recipes import (
     recipe,
     write_options,
 )
-from acm.experiments.store import Validation
+from acm.experiments.record import Validation
 from acm.registry import MODELS
 
 TABLES = {

@@ -13,11 +13,18 @@ import torch
 
 from acm.data import load
 from acm.errors import UsageError
-from acm.experiments import Store, prepare, results, run_cell, run_trial, run_trials, trials_of
-from acm.experiments import run as task
+from acm.experiments import (
+    Store,
+    prepare,
+    results,
+    run_cell,
+    run_trial,
+    run_trials,
+    task,
+    trials_of,
+)
 from acm.experiments.workers import cores
-from acm.filters import SparseMatrix, low_pass
-from acm.registry import build
+from acm.filters import SparseMatrix
 from acm.training import TrainingProtocol
 from tests.records import make_record
 
@@ -98,7 +105,7 @@ def test_what_is_asked_reaches_the_training(monkeypatch):
         seen.update(options, model=model, y=y, trials=trials)
         raise UsageError("seen enough")
 
-    monkeypatch.setattr("acm.experiments.run.train", spy)
+    monkeypatch.setattr("acm.experiments.task.train", spy)
     with pytest.raises(UsageError, match="seen enough"):
         run_trial(trial)
     model, (setting,) = seen["model"], seen["trials"]
@@ -123,7 +130,7 @@ def test_what_is_in_the_store_is_not_run_again(tmp_path):
 
 def test_unknown_devices_are_one_line():
     for device in ("cuda:99", "nonsense"):
-        with pytest.raises(UsageError, match="is not at hand"):
+        with pytest.raises(UsageError, match="is not available"):
             prepare("synthetic", device)
 
 
@@ -194,23 +201,6 @@ class Plain(torch.nn.Module):
     """A model without an operator."""
 
 
-def test_models_that_propagate_with_the_same_share_one_matrix():
-    task = dataclasses.replace(prepare("synthetic"), _graphs={})
-    nodes, features = task.x.shape
-
-    def graph(name):
-        return task.graph(build(name, features, 5, 4, num_nodes=nodes), f"of={name}")
-
-    low = task.graph(Plain())
-    assert low is task.low_pass and torch.equal(low.value, low_pass(task.edge_index, nodes).value)
-    for name in ("GCN", "GCNII", "GAT", "GAT+JK", "ACMII-GCN"):
-        assert graph(name) is low
-    assert graph("ACM-GCN+")[0] is low  # a tuple: what else it has is its own
-    sym = graph("APPNP")
-    assert sym is not low and graph("GCN+JK") is sym and not torch.equal(sym.value, low.value)
-    assert torch.equal(low.value, low_pass(task.edge_index, nodes).value)
-
-
 def test_an_operator_may_return_something_else_than_a_matrix():
     class Dense(Plain):
         def operator(self, edge_index, num_nodes):
@@ -224,5 +214,5 @@ def test_an_operator_may_return_something_else_than_a_matrix():
 
 @pytest.mark.parametrize("name", ["hpu", "cpu:1", "cuda:77", "nonsense", None])
 def test_a_device_that_is_not_there_is_said_in_one_line(name):
-    with pytest.raises(UsageError, match=f"device {name!r} is not at hand here: 'cpu' always is"):
+    with pytest.raises(UsageError, match=f"device {name!r} is not available here: 'cpu' is"):
         prepare("synthetic", name)

@@ -93,7 +93,7 @@ def test_no_test_label_can_matter(monkeypatch):
     y = torch.where(hidden, (task.y + 1) % task.num_classes, task.y)
     assert not torch.equal(y, task.y)
     split = task.split(trial)
-    monkeypatch.setattr("acm.experiments.run.prepare", lambda *_: dataclasses.replace(task, y=y))
+    monkeypatch.setattr("acm.experiments.task.prepare", lambda *_: dataclasses.replace(task, y=y))
     monkeypatch.setattr(Task, "split", lambda self, trial: split)
     assert find_on_one_split() == expected
     assert not any("test" in field.name for field in dataclasses.fields(Validation))
