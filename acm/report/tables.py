@@ -10,7 +10,6 @@ import pandas as pd
 
 from acm.data.names import PAPER_DATASETS
 from acm.report.comparison import NONE, Cell, Comparison, Row, SignedTable, row_names, signed
-from acm.report.pages.table_3 import explain
 
 _COLUMNS = ("dataset", "model", "splits", "ours", "paper", "Δ", "SE", "Δ / SE", "verdict")
 
@@ -43,14 +42,13 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
 SIGNS = {"reproduced": "=", "higher": "▲", "lower": "▼", "not comparable": "○", "not run": "·"}
 
 
-def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None) -> str:
+def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str]) -> str:
     """Every cell that was run, a line each: ours, the paper's, Δ, its standard error, and why.
 
     Args:
         cells: As `table_3` returns them.
-        reasons: As `read_reasons` returns them, which is the default.
+        reasons: Why cells are off, as `explain` returns them.
     """
-    why = explain(cells, reasons)
     lines = []
     for (model, dataset), c in cells.items():
         theirs = c.paper_value.mean if c.paper_value else None
@@ -62,7 +60,7 @@ def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | N
                 _cell(c.ours, c.mean),
                 _cell(c.paper_value.shown if c.paper_value else NONE, theirs),
                 *_difference(c.delta, c.standard_error),
-                _cell(why.get((model, dataset), ""), kind="why"),
+                _cell(reasons.get((model, dataset), ""), kind="why"),
             ]
         )
     head = ("model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why")

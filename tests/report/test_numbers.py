@@ -14,6 +14,7 @@ from acm.report import compare, comparison_table, pooled
 from acm.report import comparison as numbers
 from acm.report.comparison import SignedTable, signed, table_3
 from acm.report.pages.models import cards
+from acm.report.reasons import explain
 from acm.report.tables import cells_html, matrix_html
 from tests.records import make_records as records
 
@@ -69,7 +70,7 @@ def test_a_cell_that_the_paper_breaks_is_shown_as_it_is_meant(model, dataset, sh
     cells = table_3(records(model, dataset, 0.5, 0.6, split_scheme=there.split_scheme))
     said = cells[model, dataset].sentence()
     assert f"the paper has {shown} (Table 3" in said and said.count(text) == 1
-    table = cells_html(cells)
+    table = cells_html(cells, explain(cells))
     assert f">{shown}</td>" in table and table.count(text) == 1  # in the note below
     assert shown in matrix_html(cells) and text not in matrix_html(cells)
     card = cards([model], cells)
@@ -86,4 +87,4 @@ def test_only_what_is_broken_is_shown_otherwise_than_it_is_printed():
     )  # fmt: skip
     assert (time.text, time.shown) == ("11.36ms/2.30", "2.3s")
     assert time.slip == "printed as “11.36ms/2.30”: a broken cell"
-    assert "“" not in cells_html(table_3(records("GCN", "cora", 0.5, 0.6)))
+    assert "“" not in cells_html(table_3(records("GCN", "cora", 0.5, 0.6)), {})

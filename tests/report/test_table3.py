@@ -23,6 +23,7 @@ from acm.report.comparison import (
     table_3,
 )
 from acm.report.figures import plot_column, plot_columns
+from acm.report.reasons import explain
 from acm.report.tables import cells_html, matrix_html, rows_html
 from tests.records import make_record  # noqa: E402
 from tests.records import make_records as records  # noqa: E402
@@ -146,7 +147,7 @@ def test_a_row_leaves_cornell_out_of_its_mean(cells):
 
 
 def test_the_table_that_sorts_has_every_cell_and_its_reason(cells):
-    html = cells_html(cells, {("GCN", "texas"): "a < b"})
+    html = cells_html(cells, explain(cells, {("GCN", "texas"): "a < b"}))
     table = Table(html)
     head, *lines = table.lines
     assert head == ["model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why"]
@@ -187,7 +188,7 @@ def test_the_table_of_rows(cells):
 
 
 def test_nothing_run_is_empty_tables_and_no_figure():
-    assert len(Table(cells_html({})).lines) == 1 and len(Table(matrix_html({})).lines) == 29
+    assert len(Table(cells_html({}, {})).lines) == 1 and len(Table(matrix_html({})).lines) == 29
     with pytest.raises(UsageError, match="no cell of Table 3 was run on cora"):
         plot_column({}, "cora")
 

@@ -6,12 +6,12 @@ from acm.errors import UsageError
 from acm.experiments.store import results
 from acm.paper import hyperparameters, printed
 from acm.report.comparison import table_3
-from acm.report.pages.table_3 import (
-    misnamed,
-    misnamed_sentence,
-    misnamed_table,
+from acm.report.pages.provenance import (
+    epoch_time_ratio,
     rows_with_dropout,
-    times,
+    swapped_rows,
+    swapped_rows_sentence,
+    swapped_rows_table,
 )
 from tests.records import make_records
 
@@ -22,7 +22,7 @@ def test_rows_with_a_dropout_are_those_of_three_graphs():
 
 
 def test_times_are_the_printed_ones_of_graphs_that_both_have():
-    ratio = times("SGC-2")
+    ratio = epoch_time_ratio("SGC-2")
     assert len(ratio) == 9 and "deezer-europe" not in ratio
     assert ratio["squirrel"] == 35.06 / 35.20 and ratio["pubmed"] == 1
 
@@ -44,42 +44,42 @@ def test_a_row_counts_once_both_trainings_are_there():
         ),
         *make_records("ACM-SGC-2", "squirrel", *[0.4] * 5, hyperparameters=row_of("squirrel")),
     ]
-    assert misnamed(table_3(own), own, "SGC-2") == []
+    assert swapped_rows(table_3(own), own, "SGC-2") == []
     asked = row_of("citeseer")
     form = make_records("ACM-SGC-2", "citeseer", *[0.80, 0.82] * 5, hyperparameters=asked)
-    assert misnamed(table_3(form), form, "SGC-2") == []  # the model itself was not run
-    (found,) = misnamed(table_3(own + form), own + form, "sgc-2")
+    assert swapped_rows(table_3(form), form, "SGC-2") == []  # the model itself was not run
+    (found,) = swapped_rows(table_3(own + form), own + form, "sgc-2")
     paper = printed("sota", model="SGC-2", dataset="citeseer")
     assert (
-        found.dataset == "citeseer" and found.instead.paper_value == paper == found.own.paper_value
+        found.dataset == "citeseer"
+        and found.as_acm.paper_value == paper == found.as_printed.paper_value
     )
-    assert (found.own.verdict, found.instead.verdict) == ("lower", "reproduced")
-    assert misnamed_table([found]).loc["SGC-2, citeseer"].to_dict() == {
+    assert (found.as_printed.verdict, found.as_acm.verdict) == ("lower", "reproduced")
+    assert swapped_rows_table([found]).loc["SGC-2, citeseer"].to_dict() == {
         "paper": paper.shown, "epochs, paper": "826",
         "SGC": "79.00 ± 1.05", "epochs, SGC": "203",
         "ACM-SGC": "81.00 ± 1.05", "epochs, ACM-SGC": "203",
     }  # fmt: skip
-    assert misnamed_sentence([found]) == (
-        "Of 1 printed means the ACM form agrees with 1, the model that they are printed for with"
-        " none."
+    assert swapped_rows_sentence([found]) == (
+        "Of 1 printed means the ACM form agrees with 1, the printed model with none."
     )
 
 
 def test_other_models_and_no_rows_are_refused():
-    for ask in (times, rows_with_dropout, lambda name: misnamed({}, [], name)):
+    for ask in (epoch_time_ratio, rows_with_dropout, lambda name: swapped_rows({}, [], name)):
         with pytest.raises(UsageError, match="SGC-9"):
             ask("SGC-9")
         with pytest.raises(UsageError, match="GCNII.*SGC-1, SGC-2"):
             ask("GCNII")
     with pytest.raises(UsageError, match="no row"):
-        misnamed_table([])
+        swapped_rows_table([])
 
 
 def test_the_records_bear_out_what_the_errata_and_reasons_say():
     records = results("sota").records()
-    found = misnamed(table_3(records), records, "SGC-2")
+    found = swapped_rows(table_3(records), records, "SGC-2")
     assert [each.dataset for each in found] == ["squirrel", "citeseer"]
     for each in found:
-        assert each.own.verdict != "reproduced" and each.instead.verdict == "reproduced"
-        here = [sum(r.epochs for r in c.records) / 10 for c in (each.own, each.instead)]
+        assert each.as_printed.verdict != "reproduced" and each.as_acm.verdict == "reproduced"
+        here = [sum(r.epochs for r in c.records) / 10 for c in (each.as_printed, each.as_acm)]
         assert abs(here[1] / each.epochs - 1) < 0.06 and abs(here[0] / each.epochs - 1) > 0.2

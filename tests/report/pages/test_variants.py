@@ -5,7 +5,7 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments import trials_of
 from acm.paper import printed
-from acm.report.pages.table_3 import variants, variants_lengths, variants_sentence, variants_table
+from acm.report.pages.provenance import variants, variants_epochs, variants_sentence, variants_table
 from tests.records import make_record
 
 
@@ -57,15 +57,15 @@ def test_what_every_model_has_is_a_variant_too():
 def test_what_there_is_none_of_is_one_line():
     with pytest.raises(UsageError, match="unknown hyperparameter 'agregator'"):
         variants([], "GraphSAGE", "agregator")
-    with pytest.raises(UsageError, match="no variant was run"):
+    with pytest.raises(UsageError, match="no variant was trained"):
         variants_table(variants([], "GraphSAGE", "aggregator"))
 
 
 def test_lengths_stand_beside_the_accuracies_by_value():
     records = [*sage("cora", "gcn", 86, lr=0.1, epochs=250), *sage("cora", "gcn", 85, epochs=1200)]
-    table = variants_lengths(variants(records, "GraphSAGE", "lr"))
+    table = variants_epochs(variants(records, "GraphSAGE", "lr"))
     assert table["value"].tolist() == ["0.01", "0.1"]
     assert table["ours"].tolist() == ["85.00 ± 0.71", "86.00 ± 0.71"]
     assert table["epochs"].tolist() == ["1,200", "250"]
     with pytest.raises(UsageError, match="no variant"):
-        variants_lengths({})
+        variants_epochs({})

@@ -8,13 +8,13 @@ import torch
 
 from acm.data import fixed_split, load, random_split
 from acm.paper import printed
-from acm.report.pages.table_3 import (
+from acm.report.pages.printed_std import (
     RARE,
-    Spread,
-    split_chance,
-    spread_sentence,
-    spread_table,
-    spreads,
+    PrintedStd,
+    chance_std,
+    printed_std_sentence,
+    printed_std_table,
+    printed_stds,
 )
 
 
@@ -26,7 +26,7 @@ def test_chance_is_how_far_the_splits_take_the_same_nodes(dataset, share, shares
     right = torch.from_numpy(rng.random((400, len(y))) < share).double()
     accuracies = tests @ right.T / tests.sum(1, keepdim=True)
     drawn = float(accuracies.var(0).mean()) ** 0.5
-    assert split_chance(y, random_split(y, 0, *shares), share) == pytest.approx(drawn, rel=0.02)
+    assert chance_std(y, random_split(y, 0, *shares), share) == pytest.approx(drawn, rel=0.02)
 
 
 def test_it_is_less_than_if_test_nodes_were_drawn_from_all_alike():
@@ -34,7 +34,7 @@ def test_it_is_less_than_if_test_nodes_were_drawn_from_all_alike():
     split = random_split(y, 0)
     alike = (0.9 * 0.1 * (1 / 61 - 1 / 183)) ** 0.5
     assert int(split.test.sum()) == 61
-    assert split_chance(y, split, 0.9) / alike == pytest.approx(0.925, abs=0.005)
+    assert chance_std(y, split, 0.9) / alike == pytest.approx(0.925, abs=0.005)
 
 
 def test_a_class_that_is_only_trained_on_and_one_without_nodes_have_no_part():
@@ -45,37 +45,37 @@ def test_a_class_that_is_only_trained_on_and_one_without_nodes_have_no_part():
     test[13] = False
     split = random_split(torch.arange(60) % 2, 0)._replace(train=train, test=test)
     # Five of the eight nodes of one class, any of them.
-    assert split_chance(y, split, 0.5) == pytest.approx((0.25 * 5 * 3 / 8) ** 0.5 / 5)
+    assert chance_std(y, split, 0.5) == pytest.approx((0.25 * 5 * 3 / 8) ** 0.5 / 5)
 
 
 def test_all_right_or_all_wrong_leaves_nothing_to_chance():
     y, split = load("cornell").y, fixed_split("cornell", 0)
-    assert split_chance(y, split, 0.0) == split_chance(y, split, 1.0) == 0
+    assert chance_std(y, split, 0.0) == chance_std(y, split, 1.0) == 0
 
 
 def test_the_probability_is_that_of_ten_splits():
     cell = printed("sota", model="FAGCN", dataset="wisconsin")
-    one = next(s for s in spreads(["wisconsin"]) if s.paper_value == cell)
+    one = next(s for s in printed_stds(["wisconsin"]) if s.paper_value == cell)
     rng = np.random.default_rng(0)
     stds = rng.normal(0, one.chance, (20_000, 10)).std(1)
     for std in (1.5, 2.5, 4.0):
-        at = Spread(replace(cell, std=std), one.chance)
+        at = PrintedStd(replace(cell, std=std), one.chance)
         assert at.probability == pytest.approx((stds <= std).mean(), abs=0.02)
 
 
 def test_intervals_are_told_from_standard_deviations():
-    found = spreads(["texas", "wisconsin"])
+    found = printed_stds(["texas", "wisconsin"])
     assert [s.probability for s in found] == sorted(s.probability for s in found)
     small = {(s.paper_value.name, s.paper_value.dataset) for s in found if s.probability < RARE}
     # GPRGNN's authors have no Wisconsin.
     assert small == {(m, "texas") for m in ("MLP-2", "GAT", "APPNP", "GPRGNN", "GraphSAGE")}
-    table = spread_table(found)
+    table = printed_std_table(found)
     assert list(table["cells"]) == [2] * 5 and list(table["± too small"]) == [1] * 5
     assert list(table["± taken for an interval"]) == [1] * 5
-    said = spread_sentence(found)
-    assert f"5 of {len(found)} are so small" in said and "none of these is of a cell" in said
+    said = printed_std_sentence(found)
+    assert f"5 of {len(found)} ± are smaller" in said and "none of these is of a cell" in said
 
 
 def test_without_cells_nothing_is_said():
-    assert spreads([]) == [] and "too few cells" in spread_sentence([])
-    assert spread_table([]).empty
+    assert printed_stds([]) == [] and "too few cells" in printed_std_sentence([])
+    assert printed_std_table([]).empty

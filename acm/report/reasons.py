@@ -1,0 +1,95 @@
+"""Read why cells of Table 3 differ from the paper, as far as it is known."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from acm.data.names import PAPER_DATASETS
+from acm.errors import UsageError, unknown
+from acm.report.comparison import Cell, Comparison, off, row_names
+
+FILE = Path(__file__).with_name("reasons.csv")
+COLUMNS = ("model", "dataset", "kind", "reason")
+#: What kinds of reasons there are. A reason of the last kind tells what was tried.
+KINDS = {
+    "poor_optimum": "the printed hyperparameters hardly train",
+    "other_code": "the number is from other authors, whose hyperparameters are not printed",
+    "printed_twice": "the paper prints another number for the same run",
+    "row_of_another_model": "the number is that of another model",
+    "unexplained": "unexplained",
+}
+#: In the place of a graph: every graph of the model without a reason of its own.
+EVERY = "*"
+UNEXPLAINED = "unexplained"
+
+
+def read_reasons(path: Path = FILE) -> dict[Cell, str]:
+    """Return the reasons by model and graph (or `*`).
+
+    Raises:
+        UsageError: If the file has other columns, or a line has an unknown model, graph or kind, no
+            reason, or a cell that an earlier line has.
+    """
+    reasons: dict[Cell, str] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = csv.DictReader(file)
+        if tuple(lines.fieldnames or ()) != COLUMNS:
+            raise UsageError(f"{path.name}: the columns {', '.join(COLUMNS)} are needed")
+        for line in lines:
+            where = f"{path.name}, line {lines.line_num}"
+            model, dataset, kind, reason = (line[name] for name in COLUMNS)
+            if None in line or None in (model, dataset, kind, reason) or not reason.strip():
+                raise UsageError(f"{where}: a model, a graph, a kind and a reason are needed")
+            for what, name, valid in (
+                ("model", model, row_names()),
+                ("graph", dataset, (*PAPER_DATASETS, EVERY)),
+                ("kind", kind, KINDS),
+            ):
+                if name not in valid:
+                    raise UsageError(f"{where}: {unknown(what, name, valid)}")
+            if (model, dataset) in reasons:
+                raise UsageError(f"{where}: {model} on {dataset} has a reason already")
+            reasons[model, dataset] = reason.strip()
+    return reasons
+
+
+def explain(
+    cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None
+) -> dict[Cell, str]:
+    """Return for each cell that is off its reason, or "unexplained".
+
+    Args:
+        cells: Comparisons by cell, as `table_3` returns them.
+        reasons: Reasons by cell, by default those of `read_reasons`.
+    """
+    reasons = read_reasons() if reasons is None else reasons
+    return {
+        cell: reasons.get(cell) or reasons.get((cell[0], EVERY)) or UNEXPLAINED
+        for cell in off(cells)
+    }
+
+
+def unneeded(
+    cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None
+) -> list[str]:
+    """Return one line for each reason of a cell that was trained and is not off.
+
+    A reason for `*` needs one cell that is off and has no other reason. Arguments are those of
+    `explain`.
+    """
+    reasons = read_reasons() if reasons is None else reasons
+    off_cells, lines = off(cells), []
+    for model, dataset in reasons:
+        if dataset != EVERY:
+            if (model, dataset) in cells and (model, dataset) not in off_cells:
+                verdict = cells[model, dataset].verdict
+                lines.append(f"{model} on {dataset} has a reason, but is {verdict}")
+            continue
+        trained = [d for m, d in cells if m == model]
+        if trained and not any(
+            (model, d) in off_cells and (model, d) not in reasons for d in trained
+        ):
+            lines.append(f"{model} has a reason for all graphs, but no trained graph needs it")
+    return lines
