@@ -9,8 +9,9 @@ from html import escape
 import pandas as pd
 
 from acm.data.names import PAPER_DATASETS
-from acm.report.comparison import NONE, Cell, Comparison, Row, SignedTable, row_names, signed
-from acm.report.pages.table_3 import explain
+from acm.report.cells import Cell, Row, row_names
+from acm.report.comparison import Comparison
+from acm.report.numbers import NONE, SignedTable, signed
 
 _COLUMNS = ("dataset", "model", "splits", "ours", "paper", "Δ", "SE", "Δ / SE", "verdict")
 
@@ -48,9 +49,9 @@ def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | N
 
     Args:
         cells: As `table_3` returns them.
-        reasons: As `read_reasons` returns them, which is the default.
+        reasons: The reason of each cell that differs, as `explain` of its page returns it.
     """
-    why = explain(cells, reasons)
+    reasons = reasons or {}
     lines = []
     for (model, dataset), c in cells.items():
         theirs = c.paper_value.mean if c.paper_value else None
@@ -62,7 +63,7 @@ def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | N
                 _cell(c.ours, c.mean),
                 _cell(c.paper_value.shown if c.paper_value else NONE, theirs),
                 *_difference(c.delta, c.standard_error),
-                _cell(why.get((model, dataset), ""), kind="why"),
+                _cell(reasons.get((model, dataset), ""), kind="why"),
             ]
         )
     head = ("model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why")

@@ -5,7 +5,7 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import trials_of
-from acm.report import selection
+from acm.report.pages.results import selection
 from tests.records import make_record
 
 

@@ -9,7 +9,7 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments import trials_of
 from acm.paper import printed
-from acm.report.comparison import row_names, table_3
+from acm.report.cells import row_names, table_3
 from acm.report.pages.table_3 import (
     agreement_with_best_of,
     allowances,

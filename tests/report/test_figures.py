@@ -7,7 +7,8 @@ import torch
 matplotlib.use("Agg")
 
 from acm.errors import UsageError  # noqa: E402
-from acm.report import environment, graphs_at_hand, plot_channel_weights, plot_history  # noqa: E402
+from acm.report.figures import plot_channel_weights, plot_history  # noqa: E402
+from acm.report.pages.this_machine import environment, graphs_at_hand  # noqa: E402
 from acm.training import History, TrainingResult  # noqa: E402
 
 

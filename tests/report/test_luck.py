@@ -9,7 +9,7 @@ import pytest
 
 from acm.data import load, random_split
 from acm.errors import UsageError
-from acm.report import chosen_by_test, split_luck
+from acm.report.pages.results import chosen_by_test, split_luck
 from tests.report.test_choice import grid
 
 

@@ -5,7 +5,7 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments.store import results
 from acm.paper import hyperparameters, printed
-from acm.report.comparison import table_3
+from acm.report.cells import table_3
 from acm.report.pages.table_3 import (
     misnamed,
     misnamed_sentence,

@@ -10,9 +10,9 @@ import pytest
 
 import acm.report
 from acm.paper import printed
-from acm.report import compare, comparison_table, pooled
-from acm.report import comparison as numbers
-from acm.report.comparison import SignedTable, signed, table_3
+from acm.report import compare, comparison_table, numbers, pooled
+from acm.report.cells import table_3
+from acm.report.numbers import SignedTable, signed
 from acm.report.pages.models import cards
 from acm.report.tables import cells_html, matrix_html
 from tests.records import make_records as records
@@ -34,7 +34,7 @@ def test_signs_by_hand(number, decimals, shown):
 def test_no_other_place_of_the_room_writes_a_sign():
     for path in Path(acm.report.__file__).parent.glob("*.py"):
         found = re.findall(r"""[:"']\+\.""", path.read_text(encoding="utf-8"))
-        assert len(found) == (path.name == "comparison.py"), (path.name, found)
+        assert len(found) == (path.name == "numbers.py"), (path.name, found)
 
 
 def test_sentences_and_tables_have_the_same_sign():

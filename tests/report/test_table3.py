@@ -13,8 +13,7 @@ from acm.data import PAPER_DATASETS  # noqa: E402
 from acm.errors import UsageError  # noqa: E402
 from acm.experiments import results, trials_of  # noqa: E402
 from acm.paper import printed  # noqa: E402
-from acm.report.comparison import (
-    compare_cells,  # noqa: E402
+from acm.report.cells import (  # noqa: E402
     coverage_sentence,
     lean_sentence,
     out_of_memory,
@@ -22,8 +21,10 @@ from acm.report.comparison import (
     rows,
     table_3,
 )
-from acm.report.figures import plot_column, plot_columns
-from acm.report.tables import cells_html, matrix_html, rows_html
+from acm.report.comparison import compare_cells  # noqa: E402
+from acm.report.figures import plot_column, plot_columns  # noqa: E402
+from acm.report.pages.table_3 import explain  # noqa: E402
+from acm.report.tables import cells_html, matrix_html, rows_html  # noqa: E402
 from tests.records import make_record  # noqa: E402
 from tests.records import make_records as records  # noqa: E402
 
@@ -146,7 +147,7 @@ def test_a_row_leaves_cornell_out_of_its_mean(cells):
 
 
 def test_the_table_that_sorts_has_every_cell_and_its_reason(cells):
-    html = cells_html(cells, {("GCN", "texas"): "a < b"})
+    html = cells_html(cells, explain(cells, {("GCN", "texas"): "a < b"}))
     table = Table(html)
     head, *lines = table.lines
     assert head == ["model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why"]

@@ -23,18 +23,9 @@ from acm.experiments import Record
 from acm.experiments.recipes import HYPERPARAMETERS, Value, default_options, read_options
 from acm.experiments.trial import split_of
 from acm.registry import MODELS, model_name
-from acm.report.comparison import (
-    LIMIT,
-    NONE,
-    Cell,
-    Comparison,
-    SignedTable,
-    by_cell,
-    compare,
-    off,
-    row_names,
-    signed,
-)
+from acm.report.cells import Cell, off, row_names
+from acm.report.comparison import LIMIT, Comparison, by_cell, compare
+from acm.report.numbers import NONE, SignedTable, signed
 from acm.training import TrainingProtocol
 
 
