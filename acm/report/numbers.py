@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-#: What stands for a number that there is none of.
+#: The mark for a missing number.
 NONE = "–"
 
 
 def signed(number: float, decimals: int = 2) -> str:
-    """A difference with its sign, which is `−` and no hyphen; what rounds to nothing has none.
+    """Write a difference with its sign, `+` or `−`; a value that rounds to zero has no sign.
 
     >>> signed(-1.05), signed(2, 1), signed(-0.001), signed(float("nan"))
     ('−1.05', '+2.0', '0.00', '–')
@@ -24,7 +24,7 @@ def signed(number: float, decimals: int = 2) -> str:
 
 
 class SignedTable(pd.DataFrame):
-    """A table of numbers that are shown as `signed` writes them.
+    """A table whose numbers are shown as `signed` writes them.
 
     The numbers stay numbers; `attrs["signed"]` has the decimals by column.
     """
@@ -35,10 +35,10 @@ class SignedTable(pd.DataFrame):
 
     @classmethod
     def of(cls, table: pd.DataFrame, decimals: Mapping[str, int]) -> SignedTable:
-        """A table with columns that have a sign."""
-        found = cls(table)
-        found.attrs["signed"] = dict(decimals)
-        return found
+        """Return the table with the number of decimals for each signed column."""
+        signed_table = cls(table)
+        signed_table.attrs["signed"] = dict(decimals)
+        return signed_table
 
     def _shown(self) -> pd.DataFrame:
         columns = {name: d for name, d in self.attrs.get("signed", {}).items() if name in self}
@@ -51,3 +51,22 @@ class SignedTable(pd.DataFrame):
 
     def _repr_html_(self) -> str | None:
         return self._shown()._repr_html_()
+
+
+def left_out_sentence(counts: Mapping[str, int]) -> str:
+    """Say how many records a table leaves out, and why.
+
+    Args:
+        counts: The number of records by reason, such as `{"another training rule": 3}`.
+
+    Returns:
+        One sentence; the empty text if no record is left out.
+
+    >>> left_out_sentence({"another training rule": 3, "another numerics version": 0})
+    'The table leaves out 3 records: 3 of another training rule.'
+    """
+    counts = {reason: count for reason, count in counts.items() if count}
+    total = sum(counts.values())
+    reasons = ", ".join(f"{count} of {reason}" for reason, count in counts.items())
+    plural = "" if total == 1 else "s"
+    return f"The table leaves out {total} record{plural}: {reasons}." if counts else ""

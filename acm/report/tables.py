@@ -1,4 +1,4 @@
-"""Comparisons as tables."""
+"""Write comparisons as tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = ("dataset", "model", "splits", "ours", "paper", "Δ", "SE", "Δ / SE"
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """One row a cell: ours and the paper's accuracy in percent, Δ, its standard error, verdict."""
+    """Return a row for each cell: both accuracies in percent, Δ, its standard error, verdict."""
     rows = []
     for c in comparisons:
         first = c.records[0]
@@ -45,7 +45,7 @@ SIGNS = {"reproduced": "=", "higher": "▲", "lower": "▼", "not comparable": "
 
 
 def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None) -> str:
-    """Every cell that was run, a line each: ours, the paper's, Δ, its standard error, and why.
+    """Write a row for each cell: our accuracy, the paper's, Δ, its standard error, the reason.
 
     Args:
         cells: As `table_3` returns them.
@@ -71,7 +71,7 @@ def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | N
 
 
 def rows_html(rows: Iterable[Row]) -> str:
-    """Every row of the table as a whole, a line each."""
+    """Write a row for each model over all its graphs."""
     lines = []
     for row in rows:
         delta, error = math.nan, math.nan
@@ -85,7 +85,7 @@ def rows_html(rows: Iterable[Row]) -> str:
 
 
 def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
-    """Models by graphs: the sign of the verdict, and Δ in points, for all cells of the table."""
+    """Write models by graphs: the sign of the verdict and Δ in points for each cell."""
     body = []
     for model in row_names():
         line = [f'<th scope="row">{escape(model)}</th>']

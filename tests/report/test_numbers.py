@@ -19,7 +19,15 @@ from tests.records import make_records as records
 
 
 def test_the_examples():
-    assert doctest.testmod(numbers) == doctest.TestResults(0, 1)
+    assert doctest.testmod(numbers) == doctest.TestResults(0, 2)
+
+
+def test_left_out_records_are_counted_by_reason():
+    counts = {"another training rule": 3, "another numerics version": 1}
+    assert numbers.left_out_sentence({}) == numbers.left_out_sentence({"another rule": 0}) == ""
+    assert numbers.left_out_sentence(counts) == (
+        "The table leaves out 4 records: 3 of another training rule, 1 of another numerics version."
+    )
 
 
 @pytest.mark.parametrize(
