@@ -37,7 +37,7 @@ def cells(
         UsageError: If there is no such model.
     """
     from acm.registry import model_name
-    from acm.report.comparison import row_names
+    from acm.report.cells import row_names
 
     rows = row_names()
     models = [model_name(model) for model in models or rows]
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     from acm.experiments import Store, Workers, trials_of
     from acm.experiments import run_trials as run_trials
     from acm.report import compare
-    from acm.report.comparison import split_scheme
+    from acm.report.cells import split_scheme
 
     store = Store(args.store)
     for graph, model in cells(args.graphs, args.models):
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
 
 def memory(args: argparse.Namespace) -> None:
     """Measure every model on the heaviest graphs, and print a table."""
-    from acm.report.comparison import row_names
+    from acm.report.cells import row_names
 
     graphs = args.graphs or HEAVIEST
     print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")

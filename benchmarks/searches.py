@@ -87,7 +87,7 @@ def main() -> None:
         parser.add_argument(option, nargs="+", choices=known, metavar="NAME", help="these only")
     args = parser.parse_args()
     from acm.experiments import Workers, recipe, search
-    from acm.report.comparison import split_scheme
+    from acm.report.cells import split_scheme
 
     for model, graph, space, strategy in cells(args.models, args.graphs):
         if model in _AS_PRINTED:

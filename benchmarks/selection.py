@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--model", default="GCN", metavar="NAME")
     args = parser.parse_args()
     from acm.experiments import Store, run_trials
-    from acm.report import chosen_by_test
+    from acm.report.pages.results import chosen_by_test
 
     records = run_trials(trials(args.dataset, args.model), Store(args.store))
     print(chosen_by_test(records).sentence())

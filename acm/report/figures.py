@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+import torch
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from torch import Tensor
@@ -14,9 +15,10 @@ from acm.data import load
 from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.metrics import aggregation_homophily, aggregation_similarity, all_metrics
+from acm.metrics.graph import prepare
 from acm.nn import CHANNELS
-from acm.report.comparison import Cell, Comparison
-from acm.report.pages.data import local_homophily
+from acm.report.cells import Cell
+from acm.report.comparison import Comparison
 from acm.training import TrainingResult
 
 #: One colour a channel, told apart by the colour-blind too, on white and on black.
@@ -224,6 +226,18 @@ def plot_homophily(names: Sequence[str]) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=len(_MEASURES), frameon=False)
     return figure
+
+
+def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
+    """The share of each node's neighbours that are of its class, `[N]`; NaN without neighbours.
+
+    Args:
+        edge_index: Edges, `[2, E]`; loops and directions are disregarded.
+        y: Labels, `[N]`.
+    """
+    graph = prepare(edge_index, y, loops="remove")
+    same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
+    return torch.bincount(same, minlength=len(y)) / graph.degree
 
 
 def plot_node_distributions(names: Sequence[str], columns: int = 5) -> Figure:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError, unknown
-from acm.report.comparison import Cell, Comparison, off, row_names
+from acm.report.cells import Cell, off, row_names
+from acm.report.comparison import Comparison
 
 FILE = Path(__file__).with_name("reasons.csv")
 COLUMNS = ("model", "dataset", "kind", "reason")

@@ -1,4 +1,4 @@
-"""Comparisons as tables."""
+"""Write comparisons as tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from html import escape
 import pandas as pd
 
 from acm.data.names import PAPER_DATASETS
-from acm.report.comparison import NONE, Cell, Comparison, Row, SignedTable, row_names, signed
+from acm.report.cells import Cell, Row, row_names
+from acm.report.comparison import Comparison
+from acm.report.numbers import NONE, SignedTable, signed
 
 _COLUMNS = ("dataset", "model", "splits", "ours", "paper", "Δ", "SE", "Δ / SE", "verdict")
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """One row a cell: ours and the paper's accuracy in percent, Δ, its standard error, verdict."""
+    """Return a row for each cell: both accuracies in percent, Δ, its standard error, verdict."""
     rows = []
     for c in comparisons:
         first = c.records[0]
@@ -42,13 +44,14 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
 SIGNS = {"reproduced": "=", "higher": "▲", "lower": "▼", "not comparable": "○", "not run": "·"}
 
 
-def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str]) -> str:
-    """Every cell that was run, a line each: ours, the paper's, Δ, its standard error, and why.
+def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None) -> str:
+    """Write a row for each cell: our accuracy, the paper's, Δ, its standard error, the reason.
 
     Args:
         cells: As `table_3` returns them.
-        reasons: Why cells are off, as `explain` returns them.
+        reasons: The reason of each cell that differs, as `explain` of its page returns it.
     """
+    reasons = reasons or {}
     lines = []
     for (model, dataset), c in cells.items():
         theirs = c.paper_value.mean if c.paper_value else None
@@ -68,7 +71,7 @@ def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str]) ->
 
 
 def rows_html(rows: Iterable[Row]) -> str:
-    """Every row of the table as a whole, a line each."""
+    """Write a row for each model over all its graphs."""
     lines = []
     for row in rows:
         delta, error = math.nan, math.nan
@@ -82,7 +85,7 @@ def rows_html(rows: Iterable[Row]) -> str:
 
 
 def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
-    """Models by graphs: the sign of the verdict, and Δ in points, for all cells of the table."""
+    """Write models by graphs: the sign of the verdict and Δ in points for each cell."""
     body = []
     for model in row_names():
         line = [f'<th scope="row">{escape(model)}</th>']

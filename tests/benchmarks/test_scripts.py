@@ -23,7 +23,7 @@ from acm.data import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments import Record, Store, recipe
 from acm.experiments.recipes import HYPERPARAMETERS, default_options, read_options
-from acm.report.comparison import row_names
+from acm.report.cells import row_names
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 

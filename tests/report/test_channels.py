@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from acm.errors import UsageError
-from acm.report import channel_sentence
+from acm.report.figures import channel_sentence
 
 
 def test_each_layer_is_described_by_what_was_measured():

@@ -7,7 +7,8 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import trials_of
-from acm.report import agreement, compare, compare_cells, comparison_table, plot_splits, pooled
+from acm.report import agreement, compare, compare_cells, comparison_table, pooled
+from acm.report.figures import plot_splits
 from tests.records import make_record
 
 

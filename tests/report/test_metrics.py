@@ -8,14 +8,13 @@ import torch
 
 from acm.metrics import node_homophily
 from acm.paper import printed
-from acm.report.figures import plot_homophily, plot_node_distributions, plot_ties
+from acm.report.figures import local_homophily, plot_homophily, plot_node_distributions, plot_ties
 from acm.report.pages.data import (
     Estimate,
     Rebuilt,
     estimates_table,
     graph_table,
     highlight_printed,
-    local_homophily,
     metrics_table,
     own_label_table,
     uniform_mask,

@@ -10,9 +10,9 @@ import pytest
 
 import acm.report
 from acm.paper import printed
-from acm.report import compare, comparison_table, pooled
-from acm.report import comparison as numbers
-from acm.report.comparison import SignedTable, signed, table_3
+from acm.report import compare, comparison_table, numbers, pooled
+from acm.report.cells import table_3
+from acm.report.numbers import SignedTable, signed
 from acm.report.pages.models import cards
 from acm.report.reasons import explain
 from acm.report.tables import cells_html, matrix_html
@@ -20,7 +20,15 @@ from tests.records import make_records as records
 
 
 def test_the_examples():
-    assert doctest.testmod(numbers) == doctest.TestResults(0, 1)
+    assert doctest.testmod(numbers) == doctest.TestResults(0, 2)
+
+
+def test_left_out_records_are_counted_by_reason():
+    counts = {"another training rule": 3, "another numerics version": 1}
+    assert numbers.left_out_sentence({}) == numbers.left_out_sentence({"another rule": 0}) == ""
+    assert numbers.left_out_sentence(counts) == (
+        "The table leaves out 4 records: 3 of another training rule, 1 of another numerics version."
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +43,7 @@ def test_signs_by_hand(number, decimals, shown):
 def test_no_other_place_of_the_room_writes_a_sign():
     for path in Path(acm.report.__file__).parent.glob("*.py"):
         found = re.findall(r"""[:"']\+\.""", path.read_text(encoding="utf-8"))
-        assert len(found) == (path.name == "comparison.py"), (path.name, found)
+        assert len(found) == (path.name == "numbers.py"), (path.name, found)
 
 
 def test_sentences_and_tables_have_the_same_sign():

@@ -7,7 +7,8 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments import Validation, recipe, results
 from acm.paper import printed, table
-from acm.report.comparison import by_cell, compare, off, table_3
+from acm.report.cells import off, table_3
+from acm.report.comparison import by_cell, compare
 from acm.report.reasons import explain, read_reasons, unneeded
 from tests.records import make_records as records
 

@@ -13,8 +13,7 @@ from acm.data import PAPER_DATASETS  # noqa: E402
 from acm.errors import UsageError  # noqa: E402
 from acm.experiments import results, trials_of  # noqa: E402
 from acm.paper import printed  # noqa: E402
-from acm.report.comparison import (
-    compare_cells,  # noqa: E402
+from acm.report.cells import (  # noqa: E402
     coverage_sentence,
     lean_sentence,
     out_of_memory,
@@ -22,6 +21,7 @@ from acm.report.comparison import (
     rows,
     table_3,
 )
+from acm.report.comparison import compare_cells  # noqa: E402
 from acm.report.figures import plot_column, plot_columns
 from acm.report.reasons import explain
 from acm.report.tables import cells_html, matrix_html, rows_html

@@ -25,9 +25,8 @@ from acm.metrics import (
     estimates,
     node_homophily,
 )
-from acm.metrics.graph import prepare
 from acm.paper import PrintedValue, printed
-from acm.report.comparison import SignedTable, signed
+from acm.report.numbers import SignedTable, signed
 
 #: The six graphs whose H_edge, H_node and H_class were computed on the directed edges.
 DIRECTED = ("cornell", "wisconsin", "texas", "film", "chameleon", "squirrel")
@@ -235,18 +234,6 @@ def own_label_table(names: Sequence[str]) -> pd.DataFrame:
             "largest class": float(data.y.bincount().max() / data.num_nodes),
         }
     return pd.DataFrame.from_dict(rows, orient="index").astype(float)
-
-
-def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
-    """The share of each node's neighbours that are of its class, `[N]`; NaN without neighbours.
-
-    Args:
-        edge_index: Edges, `[2, E]`; loops and directions are disregarded.
-        y: Labels, `[N]`.
-    """
-    graph = prepare(edge_index, y, loops="remove")
-    same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
-    return torch.bincount(same, minlength=len(y)) / graph.degree
 
 
 def uniform_mask(num_nodes: int, seed: int, share: float = 0.6) -> Tensor:

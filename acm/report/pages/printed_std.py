@@ -16,7 +16,7 @@ from acm.data import load
 from acm.data.names import PAPER_DATASETS
 from acm.data.splits import Split
 from acm.experiments.trial import split_of
-from acm.report.comparison import row_names
+from acm.report.cells import row_names
 
 #: A ± with a smaller probability than this is hardly a standard deviation over splits.
 RARE = 1e-3

@@ -14,7 +14,9 @@ from acm.errors import UsageError, unknown
 from acm.experiments import Record
 from acm.experiments.recipes import HYPERPARAMETERS, Value, default_options, read_options
 from acm.registry import MODELS, model_name
-from acm.report.comparison import NONE, Cell, Comparison, by_cell, compare
+from acm.report.cells import Cell
+from acm.report.comparison import Comparison, by_cell, compare
+from acm.report.numbers import NONE
 
 #: A model's comparisons by graph and by the value of one hyperparameter.
 Variants = dict[str, dict[Value, Comparison]]

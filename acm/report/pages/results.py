@@ -1,4 +1,4 @@
-"""What it does to a number that it is the best of many."""
+"""Measure how much selection by test accuracy raises a result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Selection:
         return self.same - self.fresh
 
     def sentence(self) -> str:
-        """The finding in words."""
+        """State the finding in words."""
         return (
             f"Of {self.configurations} configurations on {self.splits} splits the best by test has"
             f" a test mean of {self.best_test:.2f} %, the best by validation {self.best_val:.2f} %."
@@ -55,8 +55,8 @@ class Selection:
         )
 
 
-def selection(records: Sequence[Record]) -> Selection:
-    """What choosing among the cells of these records does to the chosen one's accuracy.
+def selection_optimism(records: Sequence[Record]) -> Selection:
+    """Measure by how many points the choice by test accuracy overstates the chosen configuration.
 
     Args:
         records: Several cells, each on the same splits (two at least).
@@ -110,7 +110,7 @@ class ChosenByTest:
     typical: float
 
     def sentence(self) -> str:
-        """The finding in words."""
+        """State the finding in words."""
         return (
             f"Of {self.configurations} configurations, each on {self.splits} splits of its own, the"
             f" best by test ({in_words(self.hyperparameters)}) has {self.best:.2f} ±"
@@ -120,7 +120,7 @@ class ChosenByTest:
 
 
 def chosen_by_test(records: Sequence[Record]) -> ChosenByTest:
-    """What a search by test reports when every configuration draws its own splits.
+    """Choose the best configuration by test accuracy, each measured on separate splits.
 
     Args:
         records: Two cells or more, each on as many splits.
@@ -159,7 +159,7 @@ _ROUNDED = 0.005
 
 
 @dataclass(frozen=True)
-class SplitLuck:
+class MajorityBaseline:
     """The mean test accuracy, over some random splits, of always saying the same class.
 
     No weight and no hyperparameter has a part in it: it is a property of the splits, and its
@@ -207,8 +207,8 @@ class SplitLuck:
         )
 
 
-def split_luck(y: Sequence[int], splits: int = 10) -> SplitLuck:
-    """The luck of always saying the class that training leaves most nodes of.
+def majority_baseline(y: Sequence[int], splits: int = 10) -> MajorityBaseline:
+    """Return the accuracy distribution of the majority class over random splits.
 
     Args:
         y: Labels, `[N]`.
@@ -226,4 +226,4 @@ def split_luck(y: Sequence[int], splits: int = 10) -> SplitLuck:
     many = np.ones(1)
     for _ in range(splits):
         many = np.convolve(many, once)
-    return SplitLuck(splits, 100 * np.arange(many.size) / (splits * tested), many)
+    return MajorityBaseline(splits, 100 * np.arange(many.size) / (splits * tested), many)

@@ -14,16 +14,9 @@ from acm.data.names import PAPER_DATASETS, check_whole
 from acm.errors import UsageError
 from acm.experiments import Record
 from acm.experiments.trial import training_rule
-from acm.report.comparison import (
-    LIMIT,
-    Cell,
-    Comparison,
-    SignedTable,
-    by_cell,
-    compare,
-    row_names,
-    signed,
-)
+from acm.report.cells import Cell, row_names
+from acm.report.comparison import LIMIT, Comparison, by_cell, compare
+from acm.report.numbers import SignedTable, signed
 from acm.training import RELEASED
 
 

@@ -1,4 +1,4 @@
-"""What this machine is, for a page or a bug report."""
+"""Describe this machine, for the book or a bug report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
 
 
 def environment() -> dict[str, str]:
-    """Python, packages, processor and accelerator, by name."""
+    """Return the versions of Python and the packages, the commit, the CPU and the GPU."""
     found = {"Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}"}
     for package in _SHOWN:
         try:
@@ -31,6 +31,6 @@ def environment() -> dict[str, str]:
     }
 
 
-def graphs_at_hand() -> dict[str, bool]:
-    """For every data set, whether its raw files can be read without a download."""
+def available_graphs() -> dict[str, bool]:
+    """Return for every data set whether its raw files can be read without a download."""
     return {name: available(name) for name in DATASETS}

@@ -5,7 +5,7 @@ import pytest
 from acm.errors import UsageError
 from acm.experiments.store import results
 from acm.paper import hyperparameters, printed
-from acm.report.comparison import table_3
+from acm.report.cells import table_3
 from acm.report.pages.provenance import (
     epoch_time_ratio,
     rows_with_dropout,

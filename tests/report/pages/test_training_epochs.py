@@ -4,7 +4,7 @@ import pytest
 
 from acm.experiments import trials_of
 from acm.paper import hyperparameters
-from acm.report.comparison import table_3
+from acm.report.cells import table_3
 from acm.report.pages.table_3 import (
     CLOSE,
     SOONEST,

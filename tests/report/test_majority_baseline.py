@@ -9,14 +9,14 @@ import pytest
 
 from acm.data import load, random_split
 from acm.errors import UsageError
-from acm.report import chosen_by_test, split_luck
-from tests.report.test_choice import grid
+from acm.report.pages.results import chosen_by_test, majority_baseline
+from tests.report.test_selection_optimism import grid
 
 
 def test_every_split_of_a_small_graph_counts_alike():
     # Ten nodes, two classes, three of each train; of the other 1 + 3 two validate and two test.
     y = [0] * 4 + [1] * 6
-    luck = split_luck(y, splits=2)
+    luck = majority_baseline(y, splits=2)
     once = Counter(sum(pair) for pair in combinations([0, 1, 1, 1], 2))
     twice = Counter()
     for (a, n), (b, m) in product(once.items(), repeat=2):
@@ -37,7 +37,7 @@ def test_drawn_splits_have_that_mean_and_spread():
     rng = np.random.default_rng(1)
     y = rng.choice(4, 60, p=[0.1, 0.2, 0.2, 0.5])
     assert set(y) == {0, 1, 2, 3}
-    luck = split_luck(y, splits=3)
+    luck = majority_baseline(y, splits=3)
     seen = []
     for start in range(0, 3000, 3):
         tests = [y[random_split(y, start + k).test.numpy()] for k in range(3)]
@@ -59,10 +59,10 @@ def test_texas_on_the_results_page_is_texas():
 def test_the_luck_of_no_split_is_refused():
     for splits in (0, 2.5):
         with pytest.raises(UsageError, match=f"splits={splits}: a whole number from 1 up"):
-            split_luck([0, 1] * 10, splits=splits)
+            majority_baseline([0, 1] * 10, splits=splits)
     with pytest.raises(UsageError, match="draws=0"):
-        split_luck([0, 1] * 10).best_of(0)
-    assert split_luck([0, 1] * 10).reached(101) == 0
+        majority_baseline([0, 1] * 10).best_of(0)
+    assert majority_baseline([0, 1] * 10).reached(101) == 0
 
 
 def test_the_best_by_test_by_hand():

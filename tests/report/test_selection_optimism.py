@@ -5,7 +5,7 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import trials_of
-from acm.report import selection
+from acm.report.pages.results import selection_optimism
 from tests.records import make_record
 
 
@@ -24,7 +24,7 @@ def grid(test, val=None):
 
 def test_by_hand():
     # On either half of the splits another configuration is best, and there only.
-    found = selection(grid([[0.9, 0.5], [0.6, 0.7]], val=[[0.1, 0.1], [0.2, 0.3]]))
+    found = selection_optimism(grid([[0.9, 0.5], [0.6, 0.7]], val=[[0.1, 0.1], [0.2, 0.3]]))
     assert (found.configurations, found.splits) == (2, 2)
     assert found.best_test == pytest.approx(70)
     assert found.best_val == pytest.approx(65)
@@ -39,13 +39,15 @@ def test_noise_flatters_by_the_expected_maximum():
     # standard normals times s/√(n/2) too high, and a fresh half shows none of it.
     rng = np.random.default_rng(0)
     k, n, s = 20, 8, 0.02
-    optimism = [selection(grid(0.8 + s * rng.standard_normal((k, n)))).optimism for _ in range(60)]
+    optimism = [
+        selection_optimism(grid(0.8 + s * rng.standard_normal((k, n)))).optimism for _ in range(60)
+    ]
     expected = 1.867 * 100 * s / np.sqrt(n / 2)
     assert np.mean(optimism) == pytest.approx(expected, rel=0.1)
 
 
 def test_nothing_to_choose_is_one_line():
     with pytest.raises(UsageError, match="two or more cells"):
-        selection(grid([[0.5, 0.6]]))
+        selection_optimism(grid([[0.5, 0.6]]))
     with pytest.raises(UsageError, match="same two or more splits"):
-        selection(grid([[0.5, 0.6], [0.5, 0.6]])[:-1])
+        selection_optimism(grid([[0.5, 0.6], [0.5, 0.6]])[:-1])
