@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acm.data.files import locate, raw_files
+from acm.data.files import locate
 from acm.data.graphs import load
-from acm.data.names import DATASETS
+from acm.data.names import DATASETS, raw_files
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError
 
