@@ -26,13 +26,9 @@ MINIMUM_RATE = 1024  # bytes per second
 
 
 class FileStatus(NamedTuple):
-    """Result of a check of one raw file.
+    """Result of a check of one raw file: its state is "ok", "missing" or "damaged".
 
-    Attributes:
-        file: The file's row of the registry.
-        state: "ok", "missing" or "damaged".
-        found_size, found_sha256: Size and checksum on disk; None for a missing file.
-        location: Path on disk; None for a missing file.
+    Size, checksum and location are those of the file on disk, and None for a missing file.
     """
 
     file: RawFile
@@ -63,9 +59,7 @@ def mirror_folder() -> Path | None:
     if not mirror or (separator and scheme.lower() in ("http", "https")):
         return None
     if separator:  # the address may hold a password, so the message does not quote it
-        raise UsageError(
-            f"ACM_DATA_MIRROR takes a folder or an http(s) address, not one of {scheme}://"
-        )
+        raise UsageError(f"ACM_DATA_MIRROR takes a folder or an http(s) address, not {scheme}://")
     folder = _expand_home("ACM_DATA_MIRROR", mirror)
     if not folder.is_dir():
         raise UsageError(f"ACM_DATA_MIRROR is {mirror!r}: there is no such folder")
@@ -103,7 +97,7 @@ def _timeout() -> float:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
         raise UsageError(
-            f"ACM_DATA_TIMEOUT is {text!r}: a number of seconds above 0 and at most 86400 is needed"
+            f"ACM_DATA_TIMEOUT is {text!r}: a number of seconds above 0, at most 86400"
         )
     return seconds
 
@@ -144,7 +138,7 @@ def _fault(status: FileStatus) -> str:
 
 
 class _Download:
-    """The output file of one download: draws a bar, refuses an answer that is too long or slow."""
+    """Output file of one download that draws a bar and refuses a too long or too slow answer."""
 
     def __init__(self, file: RawFile, url: str, stream: BinaryIO, seconds: float) -> None:
         from tqdm import tqdm
@@ -153,10 +147,8 @@ class _Download:
         self.flush = stream.flush
         self.size, self.recent, self.start = 0, 0, time.monotonic()
         quiet = not sys.stderr.isatty() or bool(os.environ.get("TQDM_DISABLE"))
-        label = f"{file.dataset} {file.role}"
-        self.bar = tqdm(
-            total=file.size, desc=label, unit="B", unit_scale=True, leave=False, disable=quiet
-        )
+        self.bar = tqdm(total=file.size, desc=f"{file.dataset} {file.role}", disable=quiet,
+                        unit="B", unit_scale=True, leave=False)  # fmt: skip
 
     def write(self, chunk: bytes) -> None:
         self.stream.write(chunk)
@@ -221,7 +213,7 @@ def _download(file: RawFile) -> Path:
 
 
 def _network_fault(url: str, error: Exception, seconds: float) -> str:
-    """Describe a failed request in one line: what failed, and what the user can do."""
+    """Say in one line why a request failed and what the user can do."""
     from requests.exceptions import ChunkedEncodingError
 
     if (response := getattr(error, "response", None)) is not None:
@@ -284,10 +276,10 @@ def available(name: str) -> bool:
 
 
 def source_problem(seconds: float = 3.0) -> str | None:
-    """Say in one line why the mirror or the public base gives no raw data; None if it does.
+    """Return one line on why raw files cannot be had, or None if they can.
 
-    Args:
-        seconds: Limit for the answer of the server to one request of headers.
+    One small file is looked for in the mirror or below the public base address. A server has
+    `seconds` to answer; nothing is downloaded.
     """
     import requests
 

@@ -87,7 +87,9 @@ def describe(graph: str | Data) -> Summary:
     if data.x.layout == torch.strided:
         node, _ = data.x.nonzero(as_tuple=True)
     else:
-        node = torch.arange(nodes).repeat_interleave(data.x.crow_indices().diff())
+        node = torch.arange(nodes, device=data.x.device).repeat_interleave(
+            data.x.crow_indices().diff()
+        )
         node = node[data.x.values() != 0]
     nonzeros = len(node)
     counts = torch.bincount(data.y)

@@ -201,7 +201,7 @@ def test_a_mirror_that_is_none(cache, tmp_path, monkeypatch) -> None:
             use()
     assert "there is no such folder" in source_problem()
     monkeypatch.setenv("ACM_DATA_MIRROR", "ftp://example.org/data")
-    with pytest.raises(UsageError, match=r"takes a folder or an http\(s\) address, not one of ftp"):
+    with pytest.raises(UsageError, match=r"takes a folder or an http\(s\) address, not ftp"):
         locate(FILE)
     monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path))
     assert "has no file" in source_problem()
