@@ -56,14 +56,10 @@ class Summary:
         }
         if self.caveats:
             lines["note"] = self.caveats
-        indent = 2 + max(map(len, lines)) + 2
+        indent = max(map(len, lines)) + 4
+        indents = {"subsequent_indent": " " * indent}
         rows = (
-            textwrap.fill(
-                value,
-                _WIDTH,
-                initial_indent=f"  {key}".ljust(indent),
-                subsequent_indent=" " * indent,
-            )
+            textwrap.fill(value, _WIDTH, initial_indent=f"  {key}".ljust(indent), **indents)
             for key, value in lines.items()
         )
         return "\n".join([self.name, *rows])

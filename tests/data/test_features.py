@@ -1,4 +1,4 @@
-"""Row normalisation against its definition, row by row."""
+"""Row normalization against its definition, row by row."""
 
 from __future__ import annotations
 
