@@ -1,6 +1,6 @@
 """One prepared run for a machine with one GPU, in less than ten minutes.
 
-    python benchmarks/gpu.py --pack build/graphs     where the data is: pack the parsed graphs
+    python benchmarks/gpu.py --pack build/graphs     where the data is: copy the graphs' files
     python benchmarks/gpu.py --graphs build/graphs   where the GPU is, that folder carried along
     python benchmarks/gpu.py --dry-run               all of it on the CPU, in small
 
@@ -31,20 +31,13 @@ CHANNEL = {"LP": "low", "HP": "high", "Identity": "identity"}
 
 
 def pack(folder: Path) -> float:
-    """Write the ten parsed graphs and the splits that are not drawn; their size in MB."""
-    import numpy as np
-
-    from acm.data import PAPER_DATASETS, load
-    from acm.data.files import cached, locate, parsed, raw_files
+    """Copy the raw files of the ten graphs, with Deezer-Europe's splits; their size in MB."""
+    from acm.data import PAPER_DATASETS
+    from acm.data.files import cached, locate, raw_files
 
     os.environ["ACM_DATA_CACHE"] = str(folder)
     for name in PAPER_DATASETS:
-        load(name)
-        with np.load(parsed(name)) as parts:
-            arrays = dict(parts)
-        np.savez_compressed(parsed(name), **arrays)
-    for file in raw_files("deezer-europe"):
-        if file.role.startswith("split"):
+        for file in raw_files(name, splits=name == "deezer-europe"):
             cached(file).parent.mkdir(parents=True, exist_ok=True)
             if not cached(file).exists():
                 shutil.copyfile(locate(file), cached(file))

@@ -17,7 +17,7 @@ def add_parser(subparsers) -> None:
         epilog="""\
 environment:
   ACM_DATA_MIRROR   a folder or http(s) address to read from instead of the public one
-  ACM_DATA_CACHE    where downloads and parsed graphs are kept
+  ACM_DATA_CACHE    the folder of downloaded files
   ACM_DATA_TIMEOUT  seconds of silence, or of less than 1 kB each, after which a server counts as
                     stalled (20)""",
     )
@@ -54,7 +54,7 @@ def _fetch(args) -> None:
 
 
 def _verify(args) -> int:
-    from acm.data.files import verify
+    from acm.data.files import mirror_folder, verify
 
     bad = 0
     for status in verify(args.names or None):
@@ -71,11 +71,10 @@ def _verify(args) -> int:
             )
         )
         print(f"{status.state:8} {status.file.dataset}  {status.file.path}{found}")
-    print(
-        "every file is as the registry has it"
-        if not bad
-        else "1 file is not sound: `acm data fetch` gets it"
-        if bad == 1
-        else f"{bad} files are not sound: `acm data fetch` gets them"
-    )
+    if not bad:
+        print("every file is as the registry has it")
+    elif mirror_folder():
+        print(f"{bad} missing or damaged: correct the files in ACM_DATA_MIRROR")
+    else:
+        print(f"{bad} missing or damaged: `acm data fetch` downloads them")
     return int(bad > 0)

@@ -1,39 +1,26 @@
-"""Graphs, splits and the paper's synthetic generator.
-
-Names are resolved when they are asked for, so that `acm.data.names` and `acm.data.files` can be
-imported without PyTorch.
-"""
+"""Data sets, splits and the paper's synthetic graphs."""
 
 from importlib import import_module
 from typing import Any
 
-_HOME = {
-    "DATASETS": "names",
-    "PAPER_DATASETS": "names",
-    "available": "files",
-    "fetch": "files",
-    "source_problem": "files",
-    "verify": "files",
-    "load": "graphs",
-    "row_normalize": "graphs",
-    "Split": "splits",
-    "fixed_split": "splits",
-    "num_fixed_splits": "splits",
-    "random_split": "splits",
-    "HOMOPHILY_LEVELS": "generator",
-    "inter_class_draws": "generator",
-    "synthetic": "generator",
-    "Summary": "summary",
-    "describe": "summary",
+# A name's module is imported at the name's first use, since some modules need PyTorch and PyG.
+_NAMES = {
+    "names": ["DATASETS", "PAPER_DATASETS"],
+    "files": ["available", "fetch", "source_problem", "verify"],
+    "graphs": ["load", "row_normalize"],
+    "splits": ["Split", "fixed_split", "num_fixed_splits", "random_split"],
+    "generator": ["HOMOPHILY_LEVELS", "inter_class_draws", "synthetic"],
+    "summary": ["Summary", "describe"],
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'acm.data' has no attribute {name!r}")
-    return getattr(import_module(f"acm.data.{_HOME[name]}"), name)
+    return getattr(import_module(f"acm.data.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

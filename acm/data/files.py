@@ -1,8 +1,10 @@
-"""Raw files: where each lies, how it is had, and whether it is the right one.
+"""Find, download and check the raw files of the data sets.
 
-`ACM_DATA_MIRROR` (a folder or an http(s) address) replaces the public base address,
-`ACM_DATA_CACHE` the cache folder, `ACM_DATA_TIMEOUT` the seconds without any data, or with less
-than a kilobyte each, after which a server counts as stalled.
+Environment variables:
+    ACM_DATA_MIRROR: A folder or http(s) address that replaces the public base address.
+    ACM_DATA_CACHE: The folder of downloaded files.
+    ACM_DATA_TIMEOUT: Seconds; a download fails if the server sends nothing for this time, or
+        less than a kilobyte per second over it. The default is 20.
 """
 
 from __future__ import annotations
@@ -11,92 +13,83 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
+from urllib.parse import unquote_to_bytes, urlsplit
 
-from acm.data.names import DATASETS, dataset, read_table
+from acm.data.names import DATASETS, REGISTRY, RawFile, raw_files
 from acm.errors import UsageError
 
 PUBLIC_BASE = "https://raw.githubusercontent.com"
-LEAST_RATE = 1024  # bytes a second; the slowest of modems had more
-PARSER_VERSION = 1  # raised with every change of what a parser returns: old parsed graphs are left
-
-
-class RawFile(NamedTuple):
-    """One line of the registry: a raw file, its address and what it has to be."""
-
-    dataset: str
-    role: str
-    path: str
-    size: int
-    sha256: str
-    url: str
+MINIMUM_RATE = 1024  # bytes per second
 
 
 class FileStatus(NamedTuple):
-    """What `verify` found of one raw file: state is "ok", "missing" or "damaged"."""
+    """Result of a check of one raw file: its state is "ok", "missing" or "damaged".
+
+    Size, checksum and location are those of the file on disk, and None for a missing file.
+    """
 
     file: RawFile
     state: str
-    found_size: int | None
-    found_sha256: str | None
-    location: Path | None
-
-
-REGISTRY: tuple[RawFile, ...] = tuple(
-    RawFile(**{**row, "size": int(row["size"])}) for row in read_table("registry.csv")
-)
-
-
-def raw_files(name: str, splits: bool = True) -> list[RawFile]:
-    """The raw files of one data set; without those that hold splits alone if `splits` is false."""
-    dataset(name)
-    return [
-        file
-        for file in REGISTRY
-        if file.dataset == name and (splits or not file.role.startswith("split"))
-    ]
+    found_size: int | None = None
+    found_sha256: str | None = None
+    location: Path | None = None
 
 
 def cache_folder() -> Path:
-    """The folder of downloads and parsed graphs: `ACM_DATA_CACHE`, or the user's cache folder."""
+    """Return the cache folder: `ACM_DATA_CACHE`, or a folder in the user's cache."""
     if folder := os.environ.get("ACM_DATA_CACHE"):
-        return _expanded("ACM_DATA_CACHE", folder)
+        return _expand_home("ACM_DATA_CACHE", folder)
     import pooch
 
     return Path(pooch.os_cache("acm"))
 
 
-def _expanded(variable: str, folder: str) -> Path:
+def cached(file: RawFile) -> Path:
+    """Return the path of a raw file in the cache, downloaded or not."""
+    return cache_folder() / "raw" / file.path
+
+
+def mirror_folder() -> Path | None:
+    """Return the folder in `ACM_DATA_MIRROR`; None if it is an http(s) address or not set."""
+    mirror = os.environ.get("ACM_DATA_MIRROR", "")
+    scheme, separator, _ = mirror.partition("://")
+    if not mirror or (separator and scheme.lower() in ("http", "https")):
+        return None
+    if separator:  # the address may hold a password, so the message does not quote it
+        raise UsageError(f"ACM_DATA_MIRROR takes a folder or an http(s) address, not {scheme}://")
+    folder = _expand_home("ACM_DATA_MIRROR", mirror)
+    if not folder.is_dir():
+        raise UsageError(f"ACM_DATA_MIRROR is {mirror!r}: there is no such folder")
+    return folder
+
+
+def _expand_home(variable: str, folder: str) -> Path:
     try:
         return Path(folder).expanduser()
     except RuntimeError as error:  # `~somebody` without a home
         raise UsageError(f"{variable} is {folder!r}: {error}") from error
 
 
-def mirror_folder() -> Path | None:
-    """The folder that `ACM_DATA_MIRROR` names, or None where it is an address or not set."""
-    mirror = os.environ.get("ACM_DATA_MIRROR", "")
-    if not mirror or mirror.lower().startswith(("http://", "https://")):
-        return None
-    if "://" in mirror:
-        raise UsageError(f"ACM_DATA_MIRROR is {mirror!r}: it takes a folder or an http(s) address")
-    folder = _expanded("ACM_DATA_MIRROR", mirror)
-    if not folder.is_dir():
-        raise UsageError(f"ACM_DATA_MIRROR is {mirror!r}: there is no such folder")
-    return folder
-
-
-def address(file: RawFile) -> str:
-    """The address a raw file is downloaded from."""
+def _address(file: RawFile) -> tuple[str, tuple[bytes, bytes] | None]:
+    """Return the URL of a raw file and the mirror's (user, password), which the URL lacks."""
+    url = file.url or f"{PUBLIC_BASE}/{file.path}"
     if mirror := os.environ.get("ACM_DATA_MIRROR"):
-        return f"{mirror.rstrip('/')}/{file.path}"
-    return file.url or f"{PUBLIC_BASE}/{file.path}"
+        url = f"{mirror.rstrip('/')}/{file.path}"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises ValueError if it is not a number
+    except ValueError:  # its text may quote a password
+        raise UsageError("ACM_DATA_MIRROR is not a valid http(s) address") from None
+    login, at, host = parts.netloc.rpartition("@")
+    user, _, password = login.partition(":")
+    login = (unquote_to_bytes(user), unquote_to_bytes(password)) if at else None
+    return parts._replace(netloc=host).geturl(), login
 
 
-def timeout() -> float:
-    """Seconds without any data after which a server counts as stalled."""
+def _timeout() -> float:
     text = os.environ.get("ACM_DATA_TIMEOUT") or "20"
     try:
         seconds = float(text)
@@ -104,217 +97,202 @@ def timeout() -> float:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
         raise UsageError(
-            f"ACM_DATA_TIMEOUT is {text!r}: it takes a number of seconds above 0, a day at most"
+            f"ACM_DATA_TIMEOUT is {text!r}: a number of seconds above 0, at most 86400"
         )
     return seconds
 
 
-def cached(file: RawFile) -> Path:
-    """Where a raw file lies once it is downloaded."""
-    return cache_folder() / "raw" / file.path
-
-
-def parsed(name: str) -> Path:
-    """Where a data set lies once it is parsed: other raw files or another parser, another name."""
-    key = [PARSER_VERSION] + [file.sha256 for file in raw_files(name, splits=False)]
-    digest = hashlib.sha256(repr(key).encode()).hexdigest()
-    return cache_folder() / "parsed" / f"{name}-{digest[:16]}.npz"
-
-
 def _inspect(file: RawFile, location: Path) -> FileStatus:
-    """Read a file and say whether it is the one the registry describes."""
+    """Compare the file at a path with the registry."""
     try:
-        if not location.is_file():
-            return FileStatus(file, "missing", None, None, None)
+        if not location.exists():
+            return FileStatus(file, "missing")
+        if not location.is_file():  # reading a FIFO would never end
+            raise UsageError(f"{location} is not a regular file")
         with location.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-        size = location.stat().st_size
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+        state = "ok" if sha256 == file.sha256 else "damaged"
+        return FileStatus(file, state, location.stat().st_size, sha256, location)
     except OSError as error:
         raise UsageError(f"{location} cannot be read: {error.strerror}") from error
-    return FileStatus(file, "ok" if found == file.sha256 else "damaged", size, found, location)
+
+
+def _status(file: RawFile) -> FileStatus:
+    """Check the cached copy; unless it is right, check the copy of a folder mirror."""
+    status = _inspect(file, cached(file))
+    if status.state == "ok" or (folder := mirror_folder()) is None:
+        return status
+    return _inspect(file, folder / file.path)
 
 
 def _fault(status: FileStatus) -> str:
-    """What is wrong with a damaged file, in words."""
+    """Say how a damaged file differs from the registry."""
     file, location = status.file, status.location
     with location.open("rb") as stream:
         head = stream.read(512).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "it is a web page, not the data"
-    if status.found_size > file.size:  # a download is not read further than that
-        return f"it has more than {file.size} bytes"
-    if status.found_size < file.size:
+    if status.found_size != file.size:
         return f"it has {status.found_size} bytes instead of {file.size}"
     return f"its sha256 is {status.found_sha256[:12]}… instead of {file.sha256[:12]}…"
 
 
+class _Download:
+    """Output file of one download that draws a bar and refuses a too long or too slow answer."""
+
+    def __init__(self, file: RawFile, url: str, stream: BinaryIO, seconds: float) -> None:
+        from tqdm import tqdm
+
+        self.file, self.url, self.stream, self.seconds = file, url, stream, seconds
+        self.flush = stream.flush
+        self.size, self.recent, self.start = 0, 0, time.monotonic()
+        quiet = not sys.stderr.isatty() or bool(os.environ.get("TQDM_DISABLE"))
+        self.bar = tqdm(total=file.size, desc=f"{file.dataset} {file.role}", disable=quiet,
+                        unit="B", unit_scale=True, leave=False)  # fmt: skip
+
+    def write(self, chunk: bytes) -> None:
+        self.stream.write(chunk)
+        self.bar.update(len(chunk))
+        self.size, self.recent = self.size + len(chunk), self.recent + len(chunk)
+        if self.size > self.file.size:
+            raise UsageError(
+                f"{self.url} is not the file expected: it has more than {self.file.size} bytes"
+            )
+        elapsed = time.monotonic() - self.start
+        if elapsed >= self.seconds:
+            if self.recent < MINIMUM_RATE * elapsed and self.size < self.file.size:
+                raise UsageError(
+                    f"{self.url} sent {self.recent} bytes in {elapsed:.1f} s, which is too slow:"
+                    " try again, or raise ACM_DATA_TIMEOUT"
+                )
+            self.recent, self.start = 0, time.monotonic()
+
+
 def _download(file: RawFile) -> Path:
-    """Download one raw file into the cache; nothing is kept that is not the file asked for."""
+    """Download one raw file into the cache with pooch, which keeps only the right file."""
     import pooch
-    import requests
-    from tqdm import tqdm
-    from urllib3.exceptions import HTTPError
+    from filelock import FileLock
+    from requests import RequestException
 
-    url, target, seconds = address(file), cached(file), timeout()
-    pooch.get_logger().setLevel("WARNING")  # the bar says it, and without this machine's paths
+    (url, login), target, seconds = _address(file), cached(file), _timeout()
+    pooch.get_logger().setLevel("WARNING")  # the bar is enough
 
-    def downloader(url: str, output: str, _: object) -> None:
-        with open(output, "wb") as place:
-            for chunk in _chunks(url, file.size, seconds):
-                place.write(chunk)
-                if bar is not False:
-                    bar.update(len(chunk))
+    def download(url: str, output: str, _: object) -> None:
+        os.remove(output)  # pooch made it with mode 0600; a new file follows the user's umask
+        with open(output, "xb") as stream:
+            watched = _Download(file, url, stream, seconds)
+            try:
+                pooch.HTTPDownloader(timeout=seconds, auth=login)(url, watched, None)
+            finally:
+                watched.bar.close()
         status = _inspect(file, Path(output))
-        if status.state != "ok":  # before pooch's own check: to say what came instead
+        if status.state != "ok":  # pooch would name the checksum only
             raise UsageError(f"{url} is not the file expected: {_fault(status)}")
 
-    bar = False
-    if sys.stderr.isatty():  # TQDM_DISABLE silences it there, too
-        label = f"{file.dataset} {file.role}"
-        bar = tqdm(total=file.size, desc=label, unit="B", unit_scale=True, leave=False)
+    source = pooch.create(
+        path=target.parent,
+        base_url="",
+        registry={target.name: f"sha256:{file.sha256}"},
+        urls={target.name: url},
+        retry_if_failed=1,
+    )
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)  # pooch's own way races between processes
-        pooch.retrieve(
-            url,
-            known_hash=f"sha256:{file.sha256}",
-            fname=target.name,
-            path=target.parent,
-            downloader=downloader,
-        )
-    except UsageError:
-        raise
-    except (requests.RequestException, HTTPError) as error:
-        raise UsageError(f"{file.dataset}: {url} {_network_fault(error, seconds)}") from error
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(target.parent / ".lock"):
+            for leftover in target.parent.glob("tmp*"):  # pooch's file of a killed download
+                leftover.unlink()
+            source.fetch(target.name, downloader=download)
+    except RequestException as error:
+        raise UsageError(f"{file.dataset}: {_network_fault(url, error, seconds)}") from error
     except OSError as error:
         raise UsageError(
-            f"{file.dataset}: cannot store {target.name} in {target.parent} ({error}): "
-            "set ACM_DATA_CACHE to a folder that can be written"
+            f"{file.dataset}: cannot store {target.name} in {target.parent}"
+            f" ({error.strerror or error}): set ACM_DATA_CACHE to a folder that can be written"
         ) from error
-    finally:
-        if bar is not False:  # a bar without a total has no truth value
-            bar.close()
     return target
 
 
-def _chunks(url: str, size: int, seconds: float) -> Iterator[bytes]:
-    """What a server sends, as it comes, but no more than one chunk beyond `size` bytes.
-
-    Each `seconds` have to bring a kilobyte a second, or it counts as stalled: a drip keeps any
-    timeout of silence from ending.
-    """
-    import requests
-
-    with requests.get(url, stream=True, timeout=seconds) as answer:
-        answer.raise_for_status()
-        # Up to so many bytes, but at once what there is (urllib3 1 waits for all of them).
-        read = getattr(answer.raw, "read1", answer.raw.read)
-        received, before, start = 0, 0, time.monotonic()
-        while received <= size and (chunk := read(2**16, decode_content=True)):
-            received += len(chunk)
-            yield chunk
-            if time.monotonic() - start >= seconds:
-                if received - before < LEAST_RATE * seconds and received < size:
-                    raise UsageError(
-                        f"{url} sent {received - before} bytes in {seconds:g} s, which is too slow:"
-                        " try again, or raise ACM_DATA_TIMEOUT"
-                    )
-                before, start = received, time.monotonic()
-
-
-def _network_fault(error: Exception, seconds: float) -> str:
-    """What a failed request says about the server, in words."""
+def _network_fault(url: str, error: Exception, seconds: float) -> str:
+    """Say in one line why a request failed and what the user can do."""
     from requests.exceptions import ChunkedEncodingError
-    from urllib3.exceptions import ProtocolError
 
     if (response := getattr(error, "response", None)) is not None:
-        return f"answered {response.status_code} {response.reason}"
-    if "timed out" in str(error):
-        return f"sent no data for {seconds:g} s: try again, or raise ACM_DATA_TIMEOUT"
-    if isinstance(error, ChunkedEncodingError | ProtocolError):
-        return "broke off before the end of the file: try again"
-    return f"cannot be reached ({type(error).__name__}): is there a network, or a mirror?"
+        fault = f"answered {response.status_code} {response.reason}"
+    elif "timed out" in str(error):  # requests has no single class for all timeouts
+        fault = f"sent no data for {seconds:g} s (ACM_DATA_TIMEOUT)"
+    elif isinstance(error, ChunkedEncodingError):
+        fault = "broke off before the end of the file"
+    else:
+        fault = f"cannot be reached ({type(error).__name__})"
+    return f"{url} {fault}: a network or a mirror (ACM_DATA_MIRROR) is needed"
 
 
 def locate(file: RawFile) -> Path:
-    """The path of a raw file that is the right one: cached, from a folder mirror, or downloaded.
+    """Return the path of a raw file with the right checksum; download the file if necessary.
 
     Raises:
-        UsageError: the file cannot be had, or is not the one that the registry describes.
+        UsageError: The file cannot be read or downloaded, or has another checksum.
     """
-    if _inspect(file, cached(file)).state == "ok":
-        return cached(file)
-    folder = mirror_folder()
-    if folder is None:
+    status = _status(file)
+    if status.state == "ok":
+        return status.location
+    if (folder := mirror_folder()) is None:
         return _download(file)
-    status = _inspect(file, folder / file.path)
     if status.state == "missing":
         raise UsageError(f"{file.dataset}: ACM_DATA_MIRROR has no file {folder / file.path}")
-    if status.state == "damaged":
-        raise UsageError(f"{status.location} is not the file expected: {_fault(status)}")
-    return status.location
+    raise UsageError(f"{status.location} is not the file expected: {_fault(status)}")
 
 
-def _chosen(names: Iterable[str] | str | None) -> list[str]:
+def _files_of(names: Iterable[str] | str | None) -> list[RawFile]:
     names = [names] if isinstance(names, str) else list(DATASETS if names is None else names)
-    for name in names:
-        dataset(name)
-    return names
+    return [file for files in map(raw_files, names) for file in files]
 
 
 def fetch(names: Iterable[str] | str | None = None) -> list[Path]:
-    """Have every raw file of these data sets (all, by default) at hand; returns their paths.
+    """Download the raw files of data sets (default: all) unless the right files are on disk.
 
-    Files of a folder mirror are checked where they lie, all others are downloaded into the cache.
+    Returns:
+        The paths of the files. A file of a folder mirror stays where it is.
 
     Raises:
-        UsageError: a name is unknown, or a file cannot be had.
+        UsageError: A name is unknown, or a file cannot be read or downloaded.
     """
-    return [locate(file) for name in _chosen(names) for file in raw_files(name)]
+    return [locate(file) for file in _files_of(names)]
 
 
 def verify(names: Iterable[str] | str | None = None) -> list[FileStatus]:
-    """Check every raw file of these data sets (all, by default), downloading nothing.
-
-    Returns:
-        One `FileStatus` a file: "ok", "missing" or "damaged", with the size and checksum found
-        beside those expected (`status.file.size`, `status.file.sha256`).
-    """
-    found = []
-    for name in _chosen(names):
-        for file in raw_files(name):
-            status, folder = _inspect(file, cached(file)), mirror_folder()
-            if status.state == "missing" and folder is not None:
-                status = _inspect(file, folder / file.path)
-            found.append(status)
-    return found
+    """Check every raw file of data sets (default: all) without a download."""
+    return [_status(file) for file in _files_of(names)]
 
 
 def available(name: str) -> bool:
-    """Whether `load(name)` needs no download: a look at names and sizes, never at the network."""
+    """Say whether `load(name)` needs no download, by the names and sizes of files on disk."""
     folder = mirror_folder()
-    return parsed(name).is_file() or all(
-        any(path.is_file() and path.stat().st_size == file.size for path in places)
+    return all(
+        any(path.is_file() and path.stat().st_size == file.size for path in paths)
         for file in raw_files(name, splits=False)
-        for places in [[cached(file)] + ([folder / file.path] if folder else [])]
+        for paths in [[cached(file)] + ([folder / file.path] if folder else [])]
     )
 
 
 def source_problem(seconds: float = 3.0) -> str | None:
-    """Why raw data cannot be had from the mirror or the public base, in one line; None if it can.
+    """Return one line on why raw files cannot be had, or None if they can.
 
-    Asks the server for the headers of one small file and waits no longer than `seconds`.
+    One small file is looked for in the mirror or below the public base address. A server has
+    `seconds` to answer; nothing is downloaded.
     """
     import requests
 
     file = min(REGISTRY, key=lambda file: (bool(file.url), file.size))
     try:
         if (folder := mirror_folder()) is not None:
-            if (folder / file.path).is_file():
-                return None
-            return f"ACM_DATA_MIRROR has no file {folder / file.path}"
-        requests.head(address(file), timeout=seconds, allow_redirects=True).raise_for_status()
+            path = folder / file.path
+            return None if path.is_file() else f"ACM_DATA_MIRROR has no file {path}"
+        url, login = _address(file)
+        response = requests.head(url, auth=login, timeout=seconds, allow_redirects=True)
+        response.raise_for_status()
+    except requests.RequestException as error:
+        return _network_fault(url, error, seconds)
     except UsageError as error:
         return str(error)
-    except requests.RequestException as error:
-        return f"{address(file)} {_network_fault(error, seconds)}"
     return None

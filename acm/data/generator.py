@@ -1,4 +1,4 @@
-"""The synthetic graphs of the paper's Section 3.4 and appendix on synthetic experiments."""
+"""Draw the synthetic graphs of the paper's Section 3.4 and of its appendix on them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from acm.data.names import check_whole
-from acm.data.parsers import RawGraph, compact, to_data
-from acm.errors import UsageError
+from acm.data.raw import raw_graph, to_data
+from acm.errors import UsageError, check_whole
 
 HOMOPHILY_LEVELS: tuple[float, ...] = tuple(k / 20 for k in range(19, 0, -1)) + tuple(
     k / 200 for k in range(9, 0, -1)
@@ -23,18 +22,22 @@ HOMOPHILY_LEVELS: tuple[float, ...] = tuple(k / 20 for k in range(19, 0, -1)) + 
 
 
 def inter_class_draws(h: float, d_intra: int = 2) -> int:
-    """The paper's `int(2 / h - 2)`, for any `d_intra` in the place of 2: draws outside the class.
+    """Return the paper's `int(2 / h - 2)`, a node's number of draws in other classes.
 
-    It is evaluated on the decimal that `h` stands for, so that neither 0.05 nor a level that came
-    out of a floating-point range, such as 0.05000000000000004, loses a draw to rounding. The cut to
-    a whole number makes the levels coarse: from 0.70 up no node draws an edge outside its class.
+    The formula is evaluated exactly, on the nearest fraction `h` with a denominator up to 10^6, so
+    that rounding loses no draw. The integer part makes the levels coarse: for `h` of 0.70 or more
+    no node draws an edge to another class.
+
+    Args:
+        h: Edge homophily.
+        d_intra: Number of draws in the node's own class, in the place of the paper's 2.
 
     Raises:
-        UsageError: `h` is not in (0, 1], or `d_intra` not a whole number from 1 up.
+        UsageError: `h` is not in (0, 1], or `d_intra` is not a whole number from 1 up.
     """
     check_whole("d_intra", d_intra, 1)
     if not isinstance(h, Real) or not 1e-6 <= h <= 1:
-        raise UsageError(f"h={h!r}: an edge homophily from 0.000001 to 1")
+        raise UsageError(f"h={h!r}: an edge homophily from 0.000001 to 1 is needed")
     level = Fraction(h).limit_denominator(1_000_000)
     return floor(d_intra / level - d_intra)
 
@@ -48,37 +51,34 @@ def synthetic(
     base: Data | None = None,
     undirected: bool = True,
 ) -> Data:
-    """Draw one synthetic graph as the paper's appendix on synthetic experiments does.
+    """Draw one synthetic graph (appendix on synthetic experiments).
 
-    Each node draws `d_intra` targets among the other nodes of its class and
-    `int(d_intra / h - d_intra)` among the nodes of the other classes, uniformly and with
-    replacement: the counts are the appendix's `numpy.random.multinomial` draws (drawn target by
-    target, which has the same distribution and needs memory for the edges alone). Repeated edges
-    are merged, and loops cannot arise.
+    Each node draws `d_intra` targets among the other nodes of its class, and
+    `inter_class_draws(h, d_intra)` targets among the nodes of other classes. All draws are uniform
+    with replacement, as the appendix's `numpy.random.multinomial`. Repeated edges are merged.
 
-    Whether the paper's graphs were symmetrised is not said. Here they are by default, because all
-    training of the paper is on undirected graphs. With `undirected=False` row v holds v's own draws
-    and nothing else: about half the mean degree, rows that are independent (as Theorem 1 supposes),
-    the same homophily but for merged edges, and no node sees an edge that another one drew.
+    The paper does not say whether its graphs were symmetrized. By default this one is, since the
+    paper trains on undirected graphs only. With `undirected=False` row v holds the draws of v only;
+    rows are then independent, as Theorem 1 assumes.
 
     Args:
-        num_classes: C, the number of classes.
-        nodes_per_class: nodes of each class; class c holds nodes `c * nodes_per_class` onwards.
-        d_intra: draws within the class, per node.
-        h: edge homophily aimed at, in (0, 1].
-        seed: what the draws depend on; edges and features have streams of their own.
-        base: the graph whose features are used. Those of class i are the
-            features of nodes of its class `i mod C_base`, drawn without replacement and topped up
-            by further draws where it has too few; `base_node` [N] says which. By default features
-            come from a small built-in bag-of-words model: 100 words, each present with probability
-            0.05, but 0.3 for the 10 words that are the class's topic.
-        undirected: add the opposite direction of each edge.
+        num_classes: Number of classes C.
+        nodes_per_class: Nodes of each class; class c has nodes from `c * nodes_per_class` on.
+        d_intra: Number of draws in the node's own class.
+        h: Intended edge homophily in (0, 1].
+        seed: Seed of two independent generators, one for edges and one for features.
+        base: Graph whose features are used. Class i gets features of its class `i mod C_base`,
+            drawn without replacement until that class is used up. By default features are a bag of
+            100 words: a word is present with probability 0.3 if it is one of the 10 words of the
+            class's topic, and with probability 0.05 otherwise.
+        undirected: Whether to add the opposite direction of each edge.
 
     Returns:
-        A graph like that of `load`; `raw_rows` counts all draws.
+        A graph as from `load`; `raw_rows` is the number of draws. With `base`, `base_node` [N]
+        holds the node of the base graph that gave the features.
 
     Raises:
-        UsageError: an argument makes no such graph.
+        UsageError: An argument is out of its range, or the base graph lacks features or a class.
     """
     check_whole("num_classes", num_classes, 1)
     check_whole("nodes_per_class", nodes_per_class, 2)
@@ -86,64 +86,65 @@ def synthetic(
     d_inter = inter_class_draws(h, d_intra)
     if d_inter and num_classes < 2:
         raise UsageError(f"num_classes=1: h={h} needs edges between classes, so at least 2")
-    edge_rng, feature_rng = (
-        np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(2)
-    )
-    edges = _edges(num_classes, nodes_per_class, d_intra, d_inter, edge_rng)
+    streams = np.random.SeedSequence(seed).spawn(2)
+    edge_generator, feature_generator = map(np.random.default_rng, streams)
+    edges = _edges(num_classes, nodes_per_class, d_intra, d_inter, edge_generator)
     y = np.repeat(np.arange(num_classes), nodes_per_class)
-    base_node = None
     if base is None:
-        x = _bag_of_words(y, feature_rng)
-    else:
-        if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
-            raise UsageError("the base's features are a dense or CSR matrix [N, F]")
-        base_node = _base_nodes(base.y.cpu().numpy(), num_classes, nodes_per_class, feature_rng)
-        x = _rows(base.x.cpu(), base_node)
-    raw = RawGraph(compact(x), np.unique(edges, axis=0).T.copy(), y, len(edges))
-    data = to_data("synthetic", raw, directed=not undirected)
-    if base_node is not None:
-        data.base_node = torch.from_numpy(base_node)
+        x = _bag_of_words(y, feature_generator)
+        return to_data("synthetic", raw_graph(x, edges, y), directed=not undirected)
+    if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
+        raise UsageError("the base's features must be a dense or CSR matrix [N, F]")
+    base_y = base.y.cpu().numpy()
+    nodes = _base_nodes(base_y, num_classes, nodes_per_class, feature_generator)
+    x = _rows(base.x.cpu(), nodes)
+    data = to_data("synthetic", raw_graph(x, edges, y), directed=not undirected)
+    data.base_node = torch.from_numpy(nodes)
     return data
 
 
 def _edges(
-    num_classes: int, nodes_per_class: int, d_intra: int, d_inter: int, rng: np.random.Generator
+    num_classes: int,
+    nodes_per_class: int,
+    d_intra: int,
+    d_inter: int,
+    generator: np.random.Generator,
 ) -> np.ndarray:
-    """All draws as rows (source, target), repeated ones kept."""
+    """Return all draws as rows (source, target), with repeated ones."""
     total = num_classes * nodes_per_class
     node = np.arange(total)[:, None]
-    first = node - node % nodes_per_class  # the first node of the own class
-    own = rng.integers(nodes_per_class - 1, size=(total, d_intra)) + first
-    own += own >= node  # steps over the node itself
-    other = rng.integers(max(total - nodes_per_class, 1), size=(total, d_inter))  # one class: none
-    other += nodes_per_class * (other >= first)  # steps over the own class
-    target = np.concatenate([own, other], axis=1)
+    first = node - node % nodes_per_class  # the first node of the same class
+    inside = generator.integers(nodes_per_class - 1, size=(total, d_intra)) + first
+    inside += inside >= node  # skips the node itself
+    outside = generator.integers(max(total - nodes_per_class, 1), size=(total, d_inter))
+    outside += nodes_per_class * (outside >= first)  # skips the node's class
+    target = np.concatenate([inside, outside], axis=1)
     return np.stack([np.broadcast_to(node, target.shape), target], axis=-1).reshape(-1, 2)
 
 
 def _bag_of_words(
-    y: np.ndarray, rng: np.random.Generator, words: int = 100, topic: int = 10
+    y: np.ndarray, generator: np.random.Generator, words: int = 100, topic: int = 10
 ) -> sp.csr_matrix:
-    """Binary features [N, 100]: a few words of the class's topic are likelier than the rest."""
     probability = np.full((int(y.max()) + 1, words), 0.05)
     for row in probability:
-        row[rng.choice(words, topic, replace=False)] = 0.3
-    return sp.csr_matrix((rng.random((len(y), words)) < probability[y]).astype(np.float32))
+        row[generator.choice(words, topic, replace=False)] = 0.3
+    return sp.csr_matrix((generator.random((len(y), words)) < probability[y]).astype(np.float32))
 
 
 def _base_nodes(
-    y: np.ndarray, num_classes: int, nodes_per_class: int, rng: np.random.Generator
+    y: np.ndarray, num_classes: int, nodes_per_class: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """A base node for each node, [C * nodes_per_class]: class i from base class `i mod C_base`."""
-    chosen = []
+    """Draw a base node for each node: class i takes base class `i mod C_base`."""
+    drawn = []
     for i in range(num_classes):
-        members = np.flatnonzero(y == i % (int(y.max()) + 1))
+        base_class = i % (int(y.max()) + 1)
+        members = np.flatnonzero(y == base_class)
         if not len(members):
-            raise UsageError(f"class {i % (int(y.max()) + 1)} of the base has no node")
+            raise UsageError(f"class {base_class} of the base has no node")
         rounds = -(-nodes_per_class // len(members))
-        drawn = np.concatenate([rng.permutation(members) for _ in range(rounds)])
-        chosen.append(drawn[:nodes_per_class])
-    return np.concatenate(chosen)
+        orders = [generator.permutation(members) for _ in range(rounds)]
+        drawn.append(np.concatenate(orders)[:nodes_per_class])
+    return np.concatenate(drawn)
 
 
 def _rows(x: Tensor, nodes: np.ndarray) -> sp.csr_matrix | np.ndarray:

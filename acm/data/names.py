@@ -1,17 +1,23 @@
-"""What data sets there are: names and descriptions, readable without NumPy or PyTorch."""
+"""Names, descriptions and raw files of the data sets, without NumPy or PyTorch."""
 
 from __future__ import annotations
 
 import csv
 from importlib import resources
-from numbers import Integral
 from typing import NamedTuple
 
-from acm.errors import UsageError, unknown
+from acm.errors import check_whole, unknown  # noqa: F401  (other rooms import check_whole from here)
 
 
 class Dataset(NamedTuple):
-    """One data set: name, how its raw files are read, a line on it, and what to know of it."""
+    """One row of `datasets.csv`.
+
+    Attributes:
+        name: Name of the data set.
+        kind: Format of its raw files: "geom", "planetoid", "deezer", "npz" or "synthetic".
+        description: One line for lists.
+        caveats: What a user has to know about the data; may be empty.
+    """
 
     name: str
     kind: str
@@ -20,27 +26,44 @@ class Dataset(NamedTuple):
 
 
 def read_table(filename: str) -> list[dict[str, str]]:
-    """The rows of one of the package's CSV files, as dictionaries."""
+    """Read one CSV file of this package as a list of dictionaries."""
     with resources.files("acm.data").joinpath(filename).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 DATASETS: dict[str, Dataset] = {row["name"]: Dataset(**row) for row in read_table("datasets.csv")}
-"""All data sets by name: the paper's ten, five later ones, and the embedded `synthetic`."""
+"""All data sets by name: the paper's ten, five later ones, and the generated `synthetic`."""
 
 PAPER_DATASETS: tuple[str, ...] = tuple(DATASETS)[:10]
-"""The ten graphs of the paper's tables, in the order of this package."""
+"""The ten graphs of the paper's tables, in the order of `datasets.csv`."""
 
 
 def dataset(name: str) -> Dataset:
-    """The entry of a data set; raises `UsageError` naming what there is if there is none."""
+    """Return the entry of a data set; raise `UsageError` if the name is unknown."""
     try:
         return DATASETS[name]
     except (KeyError, TypeError):
         raise unknown("data set", name, DATASETS) from None
 
 
-def check_whole(label: str, value: object, least: int) -> None:
-    """Raise `UsageError` unless `value` is a whole number from `least` up."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise UsageError(f"{label}={value!r}: a whole number from {least} up")
+class RawFile(NamedTuple):
+    """One row of `registry.csv`; `url` is empty for files below the public base address."""
+
+    dataset: str
+    role: str
+    path: str
+    size: int
+    sha256: str
+    url: str
+
+
+REGISTRY: tuple[RawFile, ...] = tuple(
+    RawFile(**{**row, "size": int(row["size"])}) for row in read_table("registry.csv")
+)
+
+
+def raw_files(name: str, splits: bool = True) -> list[RawFile]:
+    """Return the raw files of a data set, with or without the files that hold only splits."""
+    dataset(name)
+    files = [file for file in REGISTRY if file.dataset == name]
+    return files if splits else [file for file in files if not file.role.startswith("split")]

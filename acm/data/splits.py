@@ -1,4 +1,4 @@
-"""Which nodes train, validate and test."""
+"""Random and fixed splits of the nodes into training, validation and test nodes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from acm.data.files import locate, raw_files
-from acm.data.names import check_whole, dataset
-from acm.data.pickles import load_arrays
-from acm.errors import UsageError
+from acm.data.files import locate
+from acm.data.names import dataset, raw_files
+from acm.data.raw import load_arrays
+from acm.errors import UsageError, check_whole
 
 
 class Split(NamedTuple):
-    """Three boolean masks over the nodes, each [N]."""
+    """Three boolean masks over the nodes, [N] each."""
 
     train: Tensor
     val: Tensor
@@ -24,42 +24,43 @@ class Split(NamedTuple):
 
 
 def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> Split:
-    """Draw a split by GPRGNN's rule: the "60/20/20 random" of the paper's Table 3.
+    """Draw a split by GPRGNN's rule, the "60/20/20 random" splits of the paper's Table 3.
 
-    From each of the C classes `round(train * N / C)` nodes, or all it has, go to training; of the
-    rest, shuffled, `round(val * N)` to validation and what remains to test. So a class of no more
-    nodes than that is never tested, and the shares are `train` and `val` on balanced data only.
+    `round(train * N / C)` nodes of each class train, or all nodes of a smaller class. Of the
+    other nodes, `round(val * N)` validate and the remaining ones test. Therefore small classes have
+    no test nodes, and the shares are exact only if the classes have equal sizes.
 
     Args:
-        y: labels [N], 0 to C - 1.
-        seed: what the split depends on, and nothing else.
-        train: share of training nodes aimed at.
-        val: share of validation nodes.
+        y: Labels [N], from 0 to C - 1.
+        seed: Seed of the split's own generator.
+        train: Intended share of training nodes.
+        val: Share of validation nodes.
 
     Raises:
-        UsageError: the labels or shares make no sense, or a part would be empty.
+        UsageError: A label or share is out of range, or a part has no node.
     """
+    wrong_labels = "random_split takes labels [N], whole numbers from 0"
     try:
         y = torch.as_tensor(y).cpu().numpy()
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise UsageError("random_split takes labels [N], whole numbers from 0") from error
+        raise UsageError(wrong_labels) from error
     if y.ndim != 1 or not len(y) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
-        raise UsageError("random_split takes labels [N], whole numbers from 0")
+        raise UsageError(wrong_labels)
     if not (train > 0 and val > 0 and train + val < 1):
         raise UsageError(f"shares train={train}, val={val}: both above 0, their sum below 1")
     check_whole("seed", seed, 0)
-    rng = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     num_classes = int(y.max()) + 1
     quota = round(train * len(y) / num_classes)
-    classes = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
-    rest = rng.permutation(np.concatenate([nodes[quota:] for nodes in classes]))
+    classes = [generator.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
+    others = generator.permutation(np.concatenate([nodes[quota:] for nodes in classes]))
     cut = round(val * len(y))
-    parts = (np.concatenate([nodes[:quota] for nodes in classes]), rest[:cut], rest[cut:])
+    parts = (np.concatenate([nodes[:quota] for nodes in classes]), others[:cut], others[cut:])
     for part, nodes in zip(Split._fields, parts, strict=True):
         if not len(nodes):
             raise UsageError(
                 f"no node is left for {part}: {len(y):,} nodes of {num_classes:,} classes are too"
-                " few for this"
+                " few for these shares"
             )
     return Split(*(_mask(nodes, len(y)) for nodes in parts))
 
@@ -71,30 +72,29 @@ def _mask(nodes: np.ndarray, size: int) -> Tensor:
 
 
 def num_fixed_splits(name: str) -> int:
-    """How many fixed splits come with a data set: ten, five (deezer-europe) or none (synthetic)."""
+    """Return the number of fixed splits of a data set: 10, 5 (deezer-europe) or 0 (synthetic)."""
     return {"deezer": 5, "synthetic": 0}.get(dataset(name).kind, 10)
 
 
 def fixed_split(name: str, index: int) -> Split:
-    """One of the fixed splits that come with a data set.
+    """Load one of the fixed splits that come with a data set.
 
-    The paper's nine have Geom-GCN's ten, about 48/32/20; deezer-europe five, 50/25/25; the later
-    graphs ten of their own.
+    Nine of the paper's graphs have Geom-GCN's ten splits, about 48/32/20. Deezer-europe has five,
+    50/25/25. The later graphs have ten each.
 
     Args:
-        name: one of `acm.data.DATASETS`.
-        index: which of them, from 0.
+        name: One of `acm.data.DATASETS`.
+        index: Number of the split, from 0.
 
     Raises:
-        UsageError: there is no such split, or its file cannot be had.
+        UsageError: There is no such split, or its file cannot be read or downloaded.
     """
-    count = num_fixed_splits(name)
+    kind, count = dataset(name).kind, num_fixed_splits(name)
     if count == 0:
         raise UsageError(f"{name} has no fixed splits: use random_split")
     if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= index < count:
         raise UsageError(f"{name} has no fixed split {index!r}: it has 0 to {count - 1}")
     files = {file.role: file for file in raw_files(name)}
-    kind = dataset(name).kind
     if kind == "deezer":
         path = locate(files["splits"])
         parts = load_arrays(path.read_bytes(), path.name)[index]

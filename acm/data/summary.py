@@ -1,4 +1,4 @@
-"""`describe`: what a graph is, in numbers."""
+"""Statistics of a graph."""
 
 from __future__ import annotations
 
@@ -12,48 +12,29 @@ from torch_geometric.utils import coalesce, to_undirected
 from acm.data.graphs import load
 from acm.data.names import DATASETS
 
-_WIDTH = 76  # what a column of the book and a narrow terminal hold
+_WIDTH = 76  # characters; fits a column of the book and a narrow terminal
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The statistics of a graph; prints as a table.
+    """Statistics of a graph; `str` makes a table of them."""
 
-    Attributes:
-        name: the data set, or "graph" for one of your own.
-        source: a line on where it comes from.
-        nodes: N.
-        raw_rows: rows of the edge file, repeated ones counted; None where there is no file.
-        directed_edges: distinct directed rows, self-loops included; None where not known.
-        undirected_edges: distinct undirected edges without self-loops.
-        loops: nodes with a self-loop.
-        isolated_nodes: nodes without an edge to another node.
-        features: F.
-        nonzeros: features that are not zero.
-        density: their share of all N * F.
-        sparse: whether the features are a sparse tensor.
-        zero_rows: nodes whose features are all zero.
-        classes: C.
-        class_counts: nodes of each class, C numbers.
-        caveats: what to know before using it.
-    """
-
-    name: str
-    source: str
+    name: str  # the data set, or "graph"
+    source: str  # one line on the origin
     nodes: int
-    raw_rows: int | None
-    directed_edges: int | None
-    undirected_edges: int
-    loops: int
-    isolated_nodes: int
+    raw_rows: int | None  # rows of the edge file with repeated ones; None without a file
+    directed_edges: int | None  # distinct directed edges with self-loops; None without a file
+    undirected_edges: int  # distinct undirected edges without self-loops
+    loops: int  # nodes with a self-loop
+    isolated_nodes: int  # nodes without an edge to another node
     features: int
-    nonzeros: int
-    density: float
-    sparse: bool
-    zero_rows: int
+    nonzeros: int  # non-zero features
+    density: float  # nonzeros / (nodes * features)
+    sparse: bool  # whether the features are a sparse tensor
+    zero_rows: int  # nodes whose features are all zero
     classes: int
-    class_counts: tuple[int, ...]
-    caveats: str
+    class_counts: tuple[int, ...]  # nodes of each class
+    caveats: str  # what a user has to know about the data
 
     def __str__(self) -> str:
         def count(number: int | None) -> str:
@@ -75,41 +56,38 @@ class Summary:
         }
         if self.caveats:
             lines["note"] = self.caveats
-        indent = 2 + max(map(len, lines)) + 2
+        indent = max(map(len, lines)) + 4
+        indents = {"subsequent_indent": " " * indent}
         rows = (
-            textwrap.fill(
-                value,
-                _WIDTH,
-                initial_indent=f"  {key}".ljust(indent),
-                subsequent_indent=" " * indent,
-            )
+            textwrap.fill(value, _WIDTH, initial_indent=f"  {key}".ljust(indent), **indents)
             for key, value in lines.items()
         )
         return "\n".join([self.name, *rows])
 
 
 def describe(graph: str | Data) -> Summary:
-    """Count what there is to count in a graph.
+    """Count the nodes, edges, features and classes of a graph.
 
     Args:
-        graph: the name of a data set, or a graph as `load` gives it. Of a graph that does not say
-            how its edge file was, `raw_rows` and `directed_edges` are None.
+        graph: Name of a data set, or a graph. `raw_rows` and `directed_edges` are None for a graph
+            without these attributes.
 
     Raises:
-        UsageError: there is no such data set, or its raw files cannot be had.
+        UsageError: The name is unknown, or a raw file cannot be read or downloaded.
     """
     data = load(graph) if isinstance(graph, str) else graph
     entry = DATASETS.get(getattr(data, "name", None))
     nodes, features = data.x.shape
     edges = to_undirected(coalesce(data.edge_index), num_nodes=nodes)
-    between = edges[:, edges[0] != edges[1]]
+    no_loops = edges[:, edges[0] != edges[1]]
     if data.x.layout == torch.strided:
-        per_row = (data.x != 0).sum(1)
+        node, _ = data.x.nonzero(as_tuple=True)
     else:
-        crow, stored = data.x.crow_indices(), data.x.values() != 0
-        before = torch.cat([crow.new_zeros(1), stored.cumsum(0)])
-        per_row = before[crow[1:]] - before[crow[:-1]]
-    nonzeros = int(per_row.sum())
+        node = torch.arange(nodes, device=data.x.device).repeat_interleave(
+            data.x.crow_indices().diff()
+        )
+        node = node[data.x.values() != 0]
+    nonzeros = len(node)
     counts = torch.bincount(data.y)
     return Summary(
         name=entry.name if entry else "graph",
@@ -117,14 +95,14 @@ def describe(graph: str | Data) -> Summary:
         nodes=nodes,
         raw_rows=getattr(data, "raw_rows", None),
         directed_edges=getattr(data, "directed_edges", None),
-        undirected_edges=between.shape[1] // 2,
-        loops=edges.shape[1] - between.shape[1],
-        isolated_nodes=nodes - int(between[0].unique().numel()),
+        undirected_edges=no_loops.shape[1] // 2,
+        loops=edges.shape[1] - no_loops.shape[1],
+        isolated_nodes=nodes - len(no_loops[0].unique()),
         features=features,
         nonzeros=nonzeros,
         density=nonzeros / (nodes * features),
         sparse=data.x.layout != torch.strided,
-        zero_rows=int((per_row == 0).sum()),
+        zero_rows=nodes - len(node.unique()),
         classes=len(counts),
         class_counts=tuple(counts.tolist()),
         caveats=entry.caveats if entry else "",

@@ -1,16 +1,13 @@
-"""Low-pass, high-pass and identity filters as sparse operators (section 2.1, section 4.2).
+"""Low-pass and high-pass filters of a graph as sparse matrices (Sections 2.1 and 4.2)."""
 
-The whole package has one sparse form, `SparseMatrix`: a CSR matrix that knows its transpose.
-"""
-
-from acm.filters.graph import adjacency, high_pass, identity, known_norm, low_pass
+from acm.filters.operators import adjacency, check_norm, high_pass, known_norm, low_pass
 from acm.filters.sparse import SparseMatrix, moved, operand
 
 __all__ = [
     "SparseMatrix",
     "adjacency",
+    "check_norm",
     "high_pass",
-    "identity",
     "known_norm",
     "low_pass",
     "moved",

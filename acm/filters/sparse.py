@@ -1,4 +1,4 @@
-"""The one sparse form of the package: filters are square ones, sparse features are tall ones."""
+"""A sparse matrix with cheap gradients, for filters and for sparse features."""
 
 from __future__ import annotations
 
@@ -10,53 +10,49 @@ from torch import Tensor
 from acm import kernels
 from acm.errors import UsageError
 
-# The first CSR tensor of a process makes PyTorch say that they are "beta", which is nothing that
-# a user could act on: let it say so here, where nobody listens.
+# PyTorch warns once per process that CSR tensors are in beta. Users cannot act on this warning.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torch.eye(1).to_sparse_csr()
 
-#: Sparse matrices of PyTorch that are taken.
 _LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
 
 
 class SparseMatrix:
-    """A sparse matrix in CSR form whose products have a gradient as cheap as themselves.
+    """A sparse matrix in CSR form whose products have cheap gradients.
 
-    PyTorch's own gradient of `csr @ dense` transposes the matrix at every backward pass, which
-    costs several products; this class sorts the transposed pattern once. Stored values are not to
-    be changed in place.
+    PyTorch's gradient of `csr @ dense` transposes the matrix in every backward pass, which costs
+    several products. This class sorts the transposed pattern once. Do not change stored values in
+    place.
 
     Args:
         crow: Row pointers, `[rows + 1]`.
         col: Column of each stored value, `[nnz]`.
-        value: Stored values, `[nnz]`; may require a gradient.
+        value: Stored values, `[nnz]`, or `[B, nnz]` for a batch of B trials; may require a
+            gradient.
         shape: `(rows, columns)`.
     """
 
     def __init__(self, crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
         self.crow, self.col, self.value, self.shape = crow, col, value, tuple(shape)
-        # What follows from the pattern alone is computed when first asked for, and shared by all
-        # matrices of this pattern (`with_value`).
+        # Results that depend on the pattern only; all matrices of this pattern share them.
         self._shared: dict = {}
         self._transpose: SparseMatrix | None = None
         self._arrays: tuple | None = None
 
     @classmethod
     def from_torch(cls, matrix: Tensor) -> SparseMatrix:
-        """The same matrix from a `torch.sparse` tensor of any layout, or from a dense one."""
+        """Convert a `torch.sparse` matrix of any layout, or a dense one."""
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
         return cls(csr.crow_indices(), csr.col_indices(), csr.values(), csr.shape)
 
     @classmethod
     def from_coo(cls, row: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
-        """The matrix with `value[k]` added at `(row[k], col[k])`: repeated places are summed."""
-        # Sorting and summing are done here rather than by `coalesce`, whose gradient in `value`
-        # some PyTorch releases lack.
-        place, inverse = torch.unique(row * shape[1] + col, return_inverse=True)
-        total = value.new_zeros(place.numel()).index_add(0, inverse, value)
-        crow = pointers(place // shape[1], shape[0])
-        return cls(crow, place % shape[1], total, shape)
+        """Build the matrix with `value[k]` at `(row[k], col[k])`; repeated entries are summed."""
+        # Some PyTorch releases lack the gradient of `coalesce`, which would do the same.
+        entry, inverse = torch.unique(row * shape[1] + col, return_inverse=True)
+        total = value.new_zeros(entry.numel()).index_add(0, inverse, value)
+        return cls(row_pointers(entry // shape[1], shape[0]), entry % shape[1], total, shape)
 
     @property
     def row(self) -> Tensor:
@@ -65,16 +61,16 @@ class SparseMatrix:
         return index.repeat_interleave(self.crow.diff())
 
     @property
-    def T(self) -> SparseMatrix:  # noqa: N802  (NumPy's and PyTorch's name)
+    def T(self) -> SparseMatrix:  # noqa: N802  (the name in NumPy and PyTorch)
         """The transpose."""
         if self._transpose is not None:
             return self._transpose
         if "order" not in self._shared:
             order = torch.argsort(self.col, stable=True)
-            pattern = pointers(self.col[order], self.shape[1]), self.row[order]
+            pattern = row_pointers(self.col[order], self.shape[1]), self.row[order]
             self._shared["order"] = order
             self._shared["transpose"] = SparseMatrix(*pattern, self.value[:0], self.shape[::-1])
-        # Indexing by `[..., order]` would take seven times as long.
+        # `value[..., order]` takes seven times as long.
         value = self.value.index_select(-1, self._shared["order"])
         transpose = self._shared["transpose"].with_value(value)
         if not self.value.requires_grad:
@@ -82,68 +78,71 @@ class SparseMatrix:
         return transpose
 
     def with_value(self, value: Tensor) -> SparseMatrix:
-        """A matrix of the same pattern with other stored values, `[nnz]`."""
+        """Return a matrix of the same pattern with other stored values."""
         other = SparseMatrix(self.crow, self.col, value, self.shape)
         other._shared = self._shared
         return other
 
     def to(self, *args, **kwargs) -> SparseMatrix:
-        """The same matrix on another device or in another floating-point type."""
+        """Copy the matrix to another device or floating-point type, as `Tensor.to` does."""
         value = self.value.to(*args, **kwargs)
         crow, col = self.crow.to(value.device), self.col.to(value.device)
         return SparseMatrix(crow, col, value, self.shape)
 
     def to_torch(self) -> Tensor:
-        """The same matrix as a `torch.sparse_csr` tensor."""
+        """Convert the matrix to a `torch.sparse_csr` tensor."""
         return torch.sparse_csr_tensor(
             *self._index(), self.value, self.shape, check_invariants=False
         )
 
     def to_dense(self) -> Tensor:
-        """The same matrix as a dense tensor."""
+        """Convert the matrix to a dense tensor."""
         dense = self.value.new_zeros(self.shape)
         return dense.index_put((self.row, self.col), self.value)
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        """The product with a dense `[columns, F]` matrix, or with a batch `[B, columns, F]`."""
-        batches = self.value.shape[:-1] + x.shape[:-2]  # as many trials, or one for all
+        """Multiply with a dense matrix `[columns, F]`, or with a batch `[B, columns, F]`."""
+        batches = self.value.shape[:-1] + x.shape[:-2]
         if x.dim() not in (2, 3) or x.size(-2) != self.shape[1] or len({*batches} - {1}) > 1:
-            many = f"{len(self.value)} times " if self.value.dim() > 1 else ""
+            count = f"{len(self.value)} times " if self.value.dim() > 1 else ""
             raise UsageError(
-                f"{many}a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
-                f" a tensor of shape {list(x.shape)}: give [{self.shape[1]}, F]"
+                f"{count}a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
+                f" a tensor of shape {list(x.shape)}: [{self.shape[1]}, F] is needed"
             )
         if (x.dtype, x.device) != (self.value.dtype, self.value.device):
             raise UsageError(
                 f"a {self.value.dtype} matrix on {self.value.device} cannot be multiplied with a"
-                f" {x.dtype} tensor on {x.device}: `matrix.to(x)` has the same of both"
+                f" {x.dtype} tensor on {x.device}: convert the matrix with `matrix.to(x)`"
             )
         if torch.is_grad_enabled() and (self.value.requires_grad or x.requires_grad):
             return _Product.apply(self.value, x, self)
         return self.times(x)
 
     def times(self, x: Tensor, out: Tensor | None = None) -> Tensor:
-        """The product without a gradient, with one more dimension where there are many trials.
+        """Multiply without a gradient.
 
         Args:
-            x: `[columns, F]`, or `[B, columns, F]` for a batch.
-            out: Where the product is to be added.
+            x: `[columns, F]`, or `[B, columns, F]` for a batch of B trials.
+            out: Tensor to which the product is added.
+
+        Returns:
+            `out` if it is given; else the product, `[rows, F]`, or `[B, rows, F]` for a batch.
         """
         if not kernels.supports(self.value, x):
             product = self._times(self.value.detach(), x)
             return product if out is None else out.add_(product)
-        # The loops have the trials in front, even if there is only one.
-        own, many = kernels.numpy(x), max(self.value.dim(), x.dim() - 1) > 1
-        into = None if out is None else kernels.numpy(out)
+        # The compiled loops need the dimension of trials, even for one trial.
+        dense, is_batch = kernels.numpy(x), max(self.value.dim(), x.dim() - 1) > 1
+        total = None if out is None else kernels.numpy(out)
         product = kernels.sparse_product(
             *self.arrays(),
-            own if own.ndim > 2 else own[None],
-            into if many or out is None else into[None],
+            dense if dense.ndim > 2 else dense[None],
+            total if is_batch or out is None else total[None],
         )
-        return torch.from_numpy(product if many else product[0]) if out is None else out
+        return torch.from_numpy(product if is_batch else product[0]) if out is None else out
 
     def arrays(self) -> tuple:
-        """Row pointers, columns and stored values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""
+        """Return row pointers, columns and values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""
         if self._arrays is None:
             if "arrays" not in self._shared:
                 self._shared["arrays"] = tuple(map(kernels.numpy, self._index()))
@@ -157,10 +156,10 @@ class SparseMatrix:
             return self.with_value(value.float()).times(x.float()).to(value.dtype)
         if value.dim() == 1 and x.dim() == 2:
             return self.to_torch() @ x
-        if value.dim() == 1:  # one matrix for all trials: their columns stand side by side
+        if value.dim() == 1:  # one matrix for all trials: one product with their columns together
             wide = self.to_torch() @ x.transpose(0, 1).flatten(1)
             return wide.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)
-        # Other values for each trial: the matrices stand along a diagonal.
+        # One matrix per trial: one product with a block-diagonal matrix.
         (batch,) = torch.broadcast_shapes(value.shape[:-1], x.shape[:-2])
         rows, columns = self.shape
         value, x = value.expand(batch, -1), x.expand(batch, columns, x.shape[-1])
@@ -179,20 +178,19 @@ class SparseMatrix:
         return (diagonal @ x.flatten(0, 1)).unflatten(0, (batch, rows))
 
     def _index(self) -> tuple[Tensor, Tensor]:
-        """The pattern with 32-bit indices, where they reach."""
+        """Return the pattern with 32-bit indices if they are large enough."""
         if "index" not in self._shared:
-            # MKL multiplies with 32-bit indices: converting them anew at every product costs as
-            # much as a product of a small graph.
+            # MKL needs 32-bit indices; to convert them costs as much as a small graph's product.
             fits = max(self.col.numel(), *self.shape) < 2**31
-            kind = torch.int32 if fits else torch.int64
-            self._shared["index"] = self.crow.to(kind), self.col.to(kind)
+            dtype = torch.int32 if fits else torch.int64
+            self._shared["index"] = self.crow.to(dtype), self.col.to(dtype)
         return self._shared["index"]
 
 
 class _Product(torch.autograd.Function):
     """`Y = M X` with `dL/dX = Mᵀ dL/dY` and `dL/dM_ij = ⟨dL/dY_i, X_j⟩` on the stored pattern.
 
-    Both `X` and the stored values may have one more dimension in front, a batch of trials.
+    `X` and the stored values may have a leading dimension, a batch of trials.
     """
 
     @staticmethod
@@ -204,7 +202,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         value, x = ctx.saved_tensors
-        # Constant values have their transpose at hand; others are taken as they were saved.
+        # A matrix of constant values keeps its transpose. Saved values are needed for a gradient.
         matrix = ctx.matrix.with_value(value) if ctx.needs_input_grad[0] else ctx.matrix
         grad_value = grad_x = None
         if ctx.needs_input_grad[0]:
@@ -216,17 +214,17 @@ class _Product(torch.autograd.Function):
 
 
 def moved(matrices, *args, **kwargs):
-    """`matrices.to(…)` of a `SparseMatrix`, or of each in a tuple of them, however deep."""
+    """Apply `to(*args, **kwargs)` to a `SparseMatrix`, or to all in a nested tuple of them."""
     if isinstance(matrices, tuple):
         return tuple(moved(matrix, *args, **kwargs) for matrix in matrices)
     return matrices.to(*args, **kwargs)
 
 
 def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-    """`x` ready for `x @ w`: a `torch.sparse` tensor becomes a `SparseMatrix`, all else stays.
+    """Prepare features for `x @ w`: convert a `torch.sparse` matrix to a `SparseMatrix`.
 
     Raises:
-        UsageError: If it is no tensor, or a sparse one that is no matrix.
+        UsageError: `x` is no tensor, or a sparse tensor that is no matrix.
     """
     if not isinstance(x, Tensor | SparseMatrix):
         raise UsageError(f"the features are a {type(x).__name__}: a tensor is needed")
@@ -241,7 +239,7 @@ def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
     return SparseMatrix.from_torch(x)
 
 
-def pointers(sorted_rows: Tensor, rows: int) -> Tensor:
-    """Row pointers of a CSR matrix, `[rows + 1]`, from the rows of its values in order."""
+def row_pointers(sorted_rows: Tensor, rows: int) -> Tensor:
+    """Return the row pointers of a CSR matrix, `[rows + 1]`, from the sorted rows of its values."""
     counts = torch.bincount(sorted_rows, minlength=rows)
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

@@ -10,7 +10,7 @@ from types import MethodType
 from torch import Tensor, nn
 
 from acm.data.names import check_whole
-from acm.errors import UsageError
+from acm.errors import UsageError, as_float
 from acm.filters import SparseMatrix, low_pass, operand
 
 #: The channels of a filterbank (section 4.2), in the one order that they have everywhere.
@@ -59,14 +59,6 @@ def sizes(**values: int) -> None:
     """Raise `UsageError` unless every value is a whole number from 1 up."""
     for name, value in values.items():
         check_whole(name, value, 1)
-
-
-def as_float(value: Real) -> float:
-    """The number as a float: an infinity if it is a whole one that is too large for that."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def finite(name: str, value: float) -> float:

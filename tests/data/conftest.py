@@ -1,4 +1,4 @@
-"""A server of raw files with faults to order, and caches of a test's own."""
+"""A server of raw files with chosen faults, and an empty cache."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import http.server
 import socket
 import struct
 import threading
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class MirrorServer(http.server.ThreadingHTTPServer):
-    """Serves `content(path)`; `fault` spoils every answer until it is set to None."""
+    """Serve `content(path)`; `fault` spoils every answer until it is set to None."""
 
     daemon_threads = True
     fault: str | None = None
@@ -36,6 +37,7 @@ class MirrorServer(http.server.ThreadingHTTPServer):
         self.content = content
         self.released = threading.Event()  # ends a stalled answer
         self.requests: list[str] = []
+        self.logins: set[str | None] = set()
 
     @property
     def url(self) -> str:
@@ -48,6 +50,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         fault, path = self.server.fault, self.path.removeprefix("/mirror/")
         self.server.requests.append(path)
+        self.server.logins.add(self.headers["Authorization"])
         if fault in ("404", "500"):
             return self.send_error(int(fault))
         if fault == "silent":
@@ -71,7 +74,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if fault == "drip":
-            return self._send(body[:10], pause=0.05)
+            return self._send(body[:100], pause=0.15)
         if fault in ("truncated", "stalled", "reset"):
             self.wfile.write(body[:half])
             self.wfile.flush()
@@ -89,7 +92,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _send(self, body: bytes, pause: float = 0) -> None:
-        """Send it again and again until the other side has enough."""
+        """Send the body again and again until the reader closes the connection."""
         with contextlib.suppress(OSError):
             while not self.server.released.wait(pause):
                 self.wfile.write(body)
@@ -101,7 +104,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., MirrorServer]]:
-    """Start a server and make it the mirror."""
+    """Start a server and make it the mirror; pooch does not wait before it tries again."""
+    monkeypatch.setattr("pooch.core.time", types.SimpleNamespace(sleep=lambda _: None))
     servers: list[MirrorServer] = []
 
     def start(content: Callable[[str], bytes]) -> MirrorServer:

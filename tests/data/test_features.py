@@ -1,4 +1,4 @@
-"""Row normalisation against its definition, row by row."""
+"""Row normalization against its definition, row by row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from acm.data.graphs import row_normalize
-from acm.data.parsers import sparse_tensor
+from acm.data.raw import sparse_tensor
 from acm.errors import UsageError
 
 features = hnp.arrays(

@@ -74,7 +74,7 @@ def test_draws_are_the_appendix_s_multinomial_ones() -> None:
 
 
 @pytest.mark.parametrize("h", [0.95, 0.5, 0.35, 0.1, 0.01])
-def test_realised_homophily(h: float) -> None:
+def test_realized_homophily(h: float) -> None:
     data = synthetic(h=h, undirected=False)
     row, column = data.edge_index
     inside = float((data.y[row] == data.y[column]).double().mean())

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acm.data.files import locate, raw_files
+from acm.data.files import locate
 from acm.data.graphs import load
-from acm.data.names import DATASETS
+from acm.data.names import DATASETS, raw_files
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError
 
@@ -157,7 +157,7 @@ def test_random_split(y: torch.Tensor, seed: int, shares: tuple[float, float]) -
     assert all(torch.equal(a, b) for a, b in zip(split, random_split(y.numpy(), seed, *shares)))
 
 
-def test_seeds_give_different_splits_and_no_node_is_favoured() -> None:
+def test_seeds_give_different_splits_and_no_node_is_favored() -> None:
     y = torch.arange(50) % 5
     splits = [random_split(y, seed) for seed in range(400)]
     assert len({tuple(split.test.tolist()) for split in splits}) == 400

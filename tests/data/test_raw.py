@@ -1,4 +1,4 @@
-"""The unpickler: arrays come through, nothing else does."""
+"""The unpickler reads arrays and refuses everything else; parsers refuse wrong files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acm.data.files import locate, raw_files
-from acm.data.parsers import parse
-from acm.data.pickles import load_arrays
+from acm.data.files import locate
+from acm.data.names import raw_files
+from acm.data.raw import load_arrays, parse
 from acm.errors import UsageError
 
 
@@ -44,7 +44,7 @@ class Array:
 
 @pytest.fixture
 def canary(tmp_path: Path) -> Path:
-    """A file that hostile payloads try to make: it must never be there."""
+    """A file that hostile payloads try to make and that must never exist."""
     return tmp_path / "executed"
 
 
@@ -205,8 +205,8 @@ def test_a_hostile_planetoid_file_is_refused(tmp_path: Path, canary: Path) -> No
     files["allx"] = tmp_path / "ind.cora.allx"
     files["allx"].write_bytes(pickle.dumps(Call(os.system, f"touch {canary}"), 2))
     with pytest.raises(UsageError, match=r"ind.cora.allx is not .* it names posix.system"):
-        parse("cora", "planetoid", files)
+        parse("cora", files)
     assert not canary.exists()
     files["allx"].write_bytes(pickle.dumps("not a matrix", 2))
     with pytest.raises(UsageError, match="cora: its raw files cannot be parsed"):
-        parse("cora", "planetoid", files)
+        parse("cora", files)
