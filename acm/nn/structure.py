@@ -18,9 +18,15 @@ class StructureConv(nn.Module):
     .. math::
         H_A = \mathrm{ReLU}(A W_A), \qquad
         \tilde\alpha_c = \sigma(\mathrm{LN}(H_c) \tilde W_c), \quad c \in \{L, H, I, A\}, \qquad
-        H = 4 \sum_c \mathrm{diag}(\alpha_c) H_c
+        H = \sum_c \mathrm{diag}(\alpha_c) H_c
 
-    The other steps are those of `ACMConv`, option 1. The layer norm has no gain and no bias.
+    The other steps are those of `ACMConv`, option 1, with :math:`T = 4`. The mixed output has the
+    factor 1, as in the authors' release; their layers with three channels have the factor 3. The
+    layer norm has no gain and no bias, since :math:`\tilde W_c` can hold the gain.
+
+    The layer of the release has the structure channel off by default (`structure_info=0`). It is
+    then `ACMConv` with :math:`T = 3`, the factor 3 and layer norm. Its layer norm needs the name
+    `acmgcn+`, but the release's network passes `acmgcnp`, and so runs without layer norm.
 
     Args:
         in_channels: Features of a node.
@@ -64,7 +70,7 @@ class StructureConv(nn.Module):
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
         normed = functional.layer_norm(h, h.shape[-1:])
         alpha = weigh(normed, self.weight_tilde, self.weight_mix, temperature=4)
-        return 4 * mix(h, alpha), alpha
+        return mix(h, alpha), alpha
 
 
 class ACMPlus(nn.Module):
@@ -75,6 +81,7 @@ class ACMPlus(nn.Module):
         R = \mathrm{ReLU}(X W_R) \text{ in ACM-GCN++, else } 0
 
     The layers are `StructureConv`. Dropout acts on the input, on the hidden layer and on `R`.
+    The release has a bias beside :math:`W_R`; the equation of Luan et al. (2022) has none.
 
     Args:
         in_channels: Features of a node, `F`.

@@ -47,7 +47,7 @@ def evaluate(model, x, edge_index, lambda_, alpha, star):
                 parts.append(relu(both @ ((1 - beta) * eye + beta * w[c])))
         if model.mix:
             names = (f"convs.{depth - 1}.weight_tilde", f"convs.{depth - 1}.weight_mix")
-            h = mixed(parts, *(p[n] for n in names))
+            h = k * mixed(parts, *(p[n] for n in names))
         else:
             h = sum(parts)
     return h @ p["map_out.weight"] + p["map_out.bias"]
