@@ -100,6 +100,18 @@ def test_a_row_agrees_with_its_constructor(name):
     assert model.stackable == entry.stackable == (name not in ALONE)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_model_that_mixes_channels_returns_their_weights(name, task):
+    x, edge_index, y, _ = task
+    model = make(name, 12, 2, len(y)).eval()
+    assert getattr(model, "mix", False) == name.startswith("ACM")
+    if name.startswith("ACM"):
+        _, weights = model(x, edge_index, return_channel_weights=True)
+        assert {alpha.shape for alpha in weights} == {(len(y), len(model.channels))}
+        for alpha in weights:
+            torch.testing.assert_close(alpha.sum(1), torch.ones(len(y)))
+
+
 def test_the_table_is_read_without_pytorch():
     code = (
         "import sys\n"

@@ -81,7 +81,7 @@ class ACMPlus(nn.Module):
         R = \mathrm{ReLU}(X W_R) \text{ in ACM-GCN++, else } 0
 
     The layers are `StructureConv`. Dropout acts on the input, on the hidden layer and on `R`.
-    The release has a bias beside :math:`W_R`; the equation of Luan et al. (2022) has none.
+    The release has a bias beside :math:`W_R`, which is left out here.
 
     Args:
         in_channels: Features of a node, `F`.
