@@ -40,7 +40,6 @@ class InitialResidual(nn.Module):
         beta: :math:`\beta`, the share of the weights.
         star: Whether the layer is that of GCNII*.
         channels, mixed: `channels` and `mix` of `ACMConv`.
-        printed: Whether GCNII* is as printed, instead of as in the code.
 
     Attributes:
         weight: `W_c`, and `W'_c` after these, `[channels or 2 · channels, width, width]`.
@@ -56,10 +55,9 @@ class InitialResidual(nn.Module):
         star: bool = False,
         channels: Sequence[str] = ("low",),
         mixed: bool = False,
-        printed: bool = False,
     ):
         super().__init__()
-        self.alpha, self.beta, self.star, self.printed = alpha, beta, star, printed
+        self.alpha, self.beta, self.star = alpha, beta, star
         self.channels, self.mix = tuple(channels), mixed
         k = len(self.channels)
         self.weight = nn.Parameter(torch.empty((1 + star) * k, width, width))
@@ -90,10 +88,8 @@ class InitialResidual(nn.Module):
         h = torch.stack([filtered[c] for c in self.channels], -3)
         # `expand` would sum its gradient in an order that depends on the batch.
         first = torch.stack([first] * k, -3)
-        scaled = (1 - self.alpha) * h, self.alpha * first
-        both = scaled[0] + scaled[1]
+        both = (1 - self.alpha) * h + self.alpha * first
         if self.star:
-            h, first = scaled if self.printed else (h, first)
             w, w_residual = self.weight[..., :k, :, :], self.weight[..., k:, :, :]
             weighted = product(h, w) + product(first, w_residual)
         else:
@@ -132,7 +128,6 @@ class GCNII(nn.Module):
         star: Whether the network is GCNII*.
         channels: Channels of every layer, as in `ACMConv`.
         mix: Whether nodes weigh the channels; else the channels are added up.
-        printed: Whether GCNII* is as printed, see `InitialResidual`.
 
     Raises:
         UsageError: If a number is out of range.
@@ -152,7 +147,6 @@ class GCNII(nn.Module):
         star: bool = False,
         channels: Sequence[str] = ("low",),
         mix: bool = False,
-        printed: bool = False,
     ):
         super().__init__()
         sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, layers=layers)
@@ -163,9 +157,7 @@ class GCNII(nn.Module):
         self.channels, self.mix = known_channels(channels), mix
         self.map_in = Linear(in_channels, hidden)
         self.convs = nn.ModuleList(
-            InitialResidual(
-                hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix, printed
-            )
+            InitialResidual(hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix)
             for depth in range(1, layers + 1)
         )
         self.map_out = Linear(hidden, out_channels)
