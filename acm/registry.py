@@ -1,7 +1,7 @@
 """Look up, build and register models by the names that the paper's tables print.
 
-`acm.models` has the table. Neither module imports PyTorch before a model is built. `ACM_MODELS`
-may name modules or files that register models of your own, which are loaded here.
+The table is in `acm.models`. Neither module imports PyTorch before a model is built. At the end,
+this module loads the user's models: the modules or files that `ACM_MODELS` names.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def build(
     for option in options:
         if option not in entry.options:
             names = ", ".join(entry.options)
-            known = f"its own are {names}" if names else "it has none of its own"
-            raise UsageError(f"{entry.name} has no hyperparameter {option!r}: {known}")
+            hint = f"its own are {names}" if names else "it has none of its own"
+            raise UsageError(f"{entry.name} has no hyperparameter {option!r}: {hint}")
     arguments = dict(entry.options) | dict(entry.fixed) | options
     if entry.channels:
         arguments["channels"] = entry.channels if channels is None else tuple(channels)
@@ -125,7 +125,8 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
         )
     if "options" not in attributes:
         parameters = inspect.signature(make).parameters.values()
-        defaults = {p.name: p.default for p in parameters if p.name not in arguments}
+        handled = {"channels", "mix", "num_nodes", *arguments}  # by `build`
+        defaults = {p.name: p.default for p in parameters if p.name not in handled}
         entry.options.update({n: d for n, d in defaults.items() if type(d) in (int, float, str)})
     if taken := {"lr", "weight_decay"} & set(entry.options):
         raise UsageError(

@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import os
+import re
 import subprocess
 import sys
 
@@ -67,6 +68,14 @@ def test_every_entry_says_what_it_is():
         inner = entry.latex.removeprefix(r"\begin{aligned}").removesuffix(r"\end{aligned}")
         lines = inner.split(r"\\")
         assert [line.count("&") for line in lines] == [int(inner != entry.latex)] * len(lines)
+        # No line is wider than a phone: about 36 letters, where indices are small.
+        for line in lines:
+            letters = re.sub(
+                r"\\(operatorname|mathrm|text|hat|tilde|mathbin|mathop|quad)\b", "", line
+            )
+            letters = re.sub(r"\\[A-Za-z]+", "x", letters)
+            letters = re.sub(r"[_^](\{[^{}]*(\{\w+\})?\}|.)", "", letters)
+            assert len(re.sub(r"[{}&\s]", "", letters)) <= 40, (name, line)
         assert entry.heterophily.endswith(".") and entry.source
         assert entry.beyond is not bool(entry.tables)
     own = {"layers": 8, "lambda_": 0.5, "alpha": 0.1}
@@ -318,12 +327,16 @@ def test_a_model_of_ones_own_is_known_everywhere(tmp_path, monkeypatch):
     path.write_text(MINE)
     code = (
         "from acm.registry import MODELS, build\n"
-        "print(MODELS['Mean'].options, build('mean', 4, 2, share=1.0))"
+        "entry, model = MODELS['Mean'], build('mean', 4, 2, share=1.0)\n"
+        "print(entry.options, entry.stackable, model)"
     )
     monkeypatch.setenv("ACM_MODELS", str(path))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("{'share': 0.5} Mean(")
+    assert done.stdout.startswith("{'share': 0.5} False Mean(")  # nothing declares that it stacks
+    path.write_text(MINE.replace("Module):", "Module):\n    stackable = True"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith("{'share': 0.5} True Mean(")
     monkeypatch.setenv("ACM_MODELS", str(tmp_path / "none.py"))
     done = subprocess.run([sys.executable, "-m", "acm", "models"], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "none.py" in done.stderr
@@ -370,6 +383,18 @@ def test_what_cannot_be_a_model_is_refused_in_one_line_and_leaves_none(
     with pytest.raises(UsageError, match=said) as error:
         register(name, constructor, **({"equation": "Y = X W"} | about))
     assert "\n" not in str(error.value) and before == MODELS
+
+
+def test_options_of_a_users_model_are_what_build_does_not_handle():
+    class Sized(Narrow):
+        def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, num_nodes=1, k=2):
+            super().__init__(in_channels, out_channels)
+
+    try:
+        assert register("Sized", Sized, equation="Y = X W").options == {"k": 2}
+        assert isinstance(build("sized", 4, 2, num_nodes=5, k=3), Sized)
+    finally:
+        MODELS.pop("Sized", None)
 
 
 @pytest.mark.parametrize(

@@ -183,9 +183,7 @@ class FAGCN(Baseline):
         epsilon: `ε`, the share of :math:`h^0` that every step adds.
     """
 
-    def __init__(
-        self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, epsilon=0.3
-    ):  # fmt: skip
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, epsilon=0.3):
         super().__init__(in_channels, out_channels, hidden, layers=layers)
         epsilon = fraction("epsilon", epsilon)
         self.first = NormalLinear(in_channels, hidden)

@@ -27,7 +27,7 @@ class APPNP(Baseline):
         alpha: Probability to teleport back to the node itself.
     """
 
-    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1):  # noqa: N803
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
@@ -61,8 +61,8 @@ class GPRGNN(Baseline):
     """
 
     def __init__(
-        self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1, dprate=0.5  # noqa: N803
-    ):  # fmt: skip
+        self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1, dprate=0.5
+    ):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)

@@ -1,4 +1,4 @@
-"""Latent positions and neighbourhoods against SciPy, scikit-learn and brute force."""
+"""Latent positions and balls against SciPy, scikit-learn and brute force."""
 
 import sys
 
