@@ -44,8 +44,7 @@ def attend(pattern: SparseMatrix, weight: Tensor, h: Tensor) -> Tensor:
     r"""Return the weighted sum over each row, :math:`\sum_{j \in N_i} \alpha_{ij} h_j`.
 
     The result is `pattern.with_value(weight) @ h`. The gradient in the weights is one sampled
-    product `⟨g_i, h_j⟩`, and not two gathers of `[nnz, F]`, which take fifty times as long on
-    Squirrel.
+    product `⟨g_i, h_j⟩`; two gathers of `[nnz, F]` take fifty times as long on Squirrel.
 
     Args:
         pattern: The matrix `[N, N]`; its values do not matter.

@@ -169,8 +169,8 @@ class MixHop(Baseline):
         Y = Z^{(L)} W
 
     A difference of powers is a high-pass filter. The network is that of Lim et al. (2021),
-    `lim2021new`, without biases: batch normalization between layers, dropout on `H` and not on `X`,
-    and a linear map at the end. The equations of Abu-El-Haija et al. have no normalization and the
+    `lim2021new`, without biases. It has batch normalization between layers and a linear map at the
+    end; dropout acts on `H`. The equations of Abu-El-Haija et al. have no normalization and the
     output :math:`\sum_j \mathrm{softmax}(q)_j\, \hat A_{sym}^j H^{(L-1)} W_j^{(L)}`.
 
     Args:

@@ -170,8 +170,7 @@ class Dropout(nn.Module):
 
     In a sparse matrix, only stored values are drawn. Outside the trainer, draws come from
     PyTorch's generator, as in `torch.nn.Dropout`. The trainer gives each trial a `key` and counts
-    the draws of the trial, so that a trial has the same draws alone and in any batch, on a CPU
-    and on a GPU.
+    its draws. A trial then has the same draws in every batch, on a CPU and on a GPU.
 
     Args:
         p: The probability, from 0 to below 1.

@@ -199,7 +199,7 @@ def test_every_weight_has_a_gradient_and_is_drawn_anew(name):
         assert torch.equal(p, again[n]), n
         assert (p.detach() - before[n] - 1).abs().max() > 0.1, n
     for n, p in model.named_parameters():
-        if n.startswith("norms"):  # at first it normalises and nothing else
+        if n.startswith("norms"):  # at first it only normalizes
             assert (p == n.endswith("weight")).all()
         elif n != "gamma":
             assert 0 < p.abs().max() < 2

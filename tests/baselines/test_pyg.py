@@ -61,7 +61,7 @@ def test_mixhop(graph):
 
 def test_sage(graph):
     x, edges = graph
-    edges = torch.cat([edges, torch.tensor([[1, 5], [1, 5]])], 1)  # a loop is a neighbour in both
+    edges = torch.cat([edges, torch.tensor([[1, 5], [1, 5]])], 1)  # a loop makes a neighbor in both
     ours, theirs = SAGEConv(F, 4), pyg.SAGEConv(F, 4, bias=False)
     theirs.lin_r.weight.data, theirs.lin_l.weight.data = ours.weight.data.mT.clone()
     mean = GraphSAGE(F, C).operator(edges, N)

@@ -16,7 +16,7 @@ def adjacency(edge_index, n):
 
 
 def filters(edge_index, n):
-    """The three filters of section 4.2, with the random-walk normalisation."""
+    """The three filters of section 4.2, with the random-walk normalization."""
     a = adjacency(edge_index, n) + np.eye(n)
     low = a / a.sum(1, keepdims=True)
     return {"low": low, "high": np.eye(n) - low, "identity": np.eye(n)}

@@ -119,7 +119,7 @@ def test_the_limits(graph, name):
     def last(model, h):
         return h @ model.map_out.weight + model.map_out.bias
 
-    # λ = 0: no layer has weights; what remains is a personalised PageRank of three steps.
+    # λ = 0: no layer has weights; what remains is a personalized PageRank of three steps.
     model = build(name, 5, 3, 6, layers=3, lambda_=0.0, alpha=0.3).double().eval()
     h = first(model)
     for _ in range(3):
