@@ -1,6 +1,9 @@
 """The registry against the paper's tables, and what must hold for every model in it."""
 
 import importlib.util
+import inspect
+import os
+import re
 import subprocess
 import sys
 
@@ -16,7 +19,6 @@ from acm.nn import CHANNELS
 from acm.nn.stacked import Dropout
 from acm.registry import MODELS, build, load_user_models, model_name, register
 from acm.training import Setting, TrainingProtocol, train
-from acm.training.stack import stackable
 
 NEEDS = {"Geom-GCN": "sklearn"}
 EVERY = [
@@ -29,7 +31,7 @@ EVERY = [
     )
     for name in MODELS
 ]
-#: Models that normalise over the nodes: trained one at a time.
+#: Models with batch normalization over the nodes, which are trained one trial at a time.
 ALONE = ("H2GCN", "MixHop", "GCN+JK", "GAT+JK")
 #: Own hyperparameters that keep the tests small.
 SMALL = {"layers": 2, "heads": 2, "K": 3}
@@ -59,6 +61,21 @@ def test_names_are_those_of_the_tables():
 def test_every_entry_says_what_it_is():
     for name, entry in MODELS.items():
         assert entry.name == name and entry.equation and "\n" not in entry.equation
+        assert entry.latex.isascii() and "\n" not in entry.latex
+        for opening, closing in ("()", "[]", "{}"):
+            assert entry.latex.count(opening) == entry.latex.count(closing), name
+        # Every line of an aligned equation has one mark of alignment.
+        inner = entry.latex.removeprefix(r"\begin{aligned}").removesuffix(r"\end{aligned}")
+        lines = inner.split(r"\\")
+        assert [line.count("&") for line in lines] == [int(inner != entry.latex)] * len(lines)
+        # No line is wider than a phone: about 36 letters, where indices are small.
+        for line in lines:
+            letters = re.sub(
+                r"\\(operatorname|mathrm|text|hat|tilde|mathbin|mathop|quad)\b", "", line
+            )
+            letters = re.sub(r"\\[A-Za-z]+", "x", letters)
+            letters = re.sub(r"[_^](\{[^{}]*(\{\w+\})?\}|.)", "", letters)
+            assert len(re.sub(r"[{}&\s]", "", letters)) <= 40, (name, line)
         assert entry.heterophily.endswith(".") and entry.source
         assert entry.beyond is not bool(entry.tables)
     own = {"layers": 8, "lambda_": 0.5, "alpha": 0.1}
@@ -70,6 +87,51 @@ def test_every_entry_says_what_it_is():
         == {}
     )
     assert {"heads", "jk", "layers"} <= set(MODELS["GAT+JK"].options)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_row_agrees_with_its_constructor(name):
+    entry = MODELS[name]
+    fixed = {"in_channels", "out_channels", "hidden", "dropout", "channels", "mix", "num_nodes"}
+    parameters = inspect.signature(entry.make).parameters
+    defaults = {
+        n: p.default
+        for n, p in parameters.items()
+        if n not in fixed | set(entry.fixed) and type(p.default) in (int, float, str)
+    }
+    if name.startswith("ACM-GCNII"):
+        defaults["layers"] = 2  # the searched range is 1 to 4, and that of GCNII 4 to 64
+    assert entry.options == defaults and list(entry.options) == list(defaults)
+    assert set(entry.fixed) <= set(parameters)
+    assert entry.channels in ((), CHANNELS, ("low",), ("identity",))
+    assert ("channels" in parameters) == bool(entry.channels)
+    model = build(name, 5, 3, 4, num_nodes=9)
+    assert model.stackable == entry.stackable == (name not in ALONE)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_model_that_mixes_channels_returns_their_weights(name, task):
+    x, edge_index, y, _ = task
+    model = make(name, 12, 2, len(y)).eval()
+    assert getattr(model, "mix", False) == name.startswith("ACM")
+    if name.startswith("ACM"):
+        _, weights = model(x, edge_index, return_channel_weights=True)
+        assert {alpha.shape for alpha in weights} == {(len(y), len(model.channels))}
+        for alpha in weights:
+            torch.testing.assert_close(alpha.sum(1), torch.ones(len(y)))
+
+
+def test_the_table_is_read_without_pytorch():
+    code = (
+        "import sys\n"
+        "from acm.registry import MODELS, model_name\n"
+        "print([(e.name, e.equation, e.options, e.stackable) for e in MODELS.values()])\n"
+        "print(model_name('acm-gcn'))\n"
+        "assert not {'torch', 'scipy', 'numpy'} & set(sys.modules)"
+    )
+    environment = {n: v for n, v in os.environ.items() if n != "ACM_MODELS"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 def edges(n, pairs, extra=()):
@@ -131,7 +193,6 @@ def test_stacked_and_single_training_agree(name, task):
     x, model = x.double(), make(name, 12, 2, len(y)).double()
     graph = moved(model.operator(edge_index, len(y)), torch.float64)
     for features in (x, SparseMatrix.from_torch(x)):
-        assert stackable(model, features, graph, trials[0]) == (name not in ALONE)
         protocol = TrainingProtocol(max_epochs=6)
         together = train(model, features, graph, y, trials, protocol=protocol, batch=3)
         apart = train(model, features, graph, y, trials, protocol=protocol, stack=False)
@@ -189,7 +250,7 @@ class Dropped(torch.nn.Module):
 
     def __init__(self, inner):
         super().__init__()
-        self.dropout, self.inner = Dropout(0.3), inner
+        self.dropout, self.inner, self.stackable = Dropout(0.3), inner, inner.stackable
 
     def reset_parameters(self):
         self.inner.reset_parameters()
@@ -266,12 +327,16 @@ def test_a_model_of_ones_own_is_known_everywhere(tmp_path, monkeypatch):
     path.write_text(MINE)
     code = (
         "from acm.registry import MODELS, build\n"
-        "print(MODELS['Mean'].options, build('mean', 4, 2, share=1.0))"
+        "entry, model = MODELS['Mean'], build('mean', 4, 2, share=1.0)\n"
+        "print(entry.options, entry.stackable, model)"
     )
     monkeypatch.setenv("ACM_MODELS", str(path))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("{'share': 0.5} Mean(")
+    assert done.stdout.startswith("{'share': 0.5} False Mean(")  # nothing declares that it stacks
+    path.write_text(MINE.replace("Module):", "Module):\n    stackable = True"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith("{'share': 0.5} True Mean(")
     monkeypatch.setenv("ACM_MODELS", str(tmp_path / "none.py"))
     done = subprocess.run([sys.executable, "-m", "acm", "models"], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "none.py" in done.stderr
@@ -318,6 +383,18 @@ def test_what_cannot_be_a_model_is_refused_in_one_line_and_leaves_none(
     with pytest.raises(UsageError, match=said) as error:
         register(name, constructor, **({"equation": "Y = X W"} | about))
     assert "\n" not in str(error.value) and before == MODELS
+
+
+def test_options_of_a_users_model_are_what_build_does_not_handle():
+    class Sized(Narrow):
+        def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, num_nodes=1, k=2):
+            super().__init__(in_channels, out_channels)
+
+    try:
+        assert register("Sized", Sized, equation="Y = X W").options == {"k": 2}
+        assert isinstance(build("sized", 4, 2, num_nodes=5, k=3), Sized)
+    finally:
+        MODELS.pop("Sized", None)
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,9 @@
-"""The baselines of other papers, each for one graph and one set of weights.
+"""The models of other papers, one module per family.
 
-Every one is called as `model(x, graph)`, `graph` being what its `operator(edge_index, num_nodes)`
-returns, or the edges themselves; it has `reset_parameters()`, and its weights can be stacked but
-for those that normalise over the nodes: MixHop and the two with jumping knowledge.
+Every constructor takes `in_channels` (features of a node, `F`), `out_channels` (classes, `C`),
+`hidden` (width of a hidden layer) and `dropout` (probability that a value is dropped). Each class
+lists its other arguments. A constructor raises `UsageError` if an argument is out of range.
+
+Every model is called as `model(x, graph)`. The graph is what the model's
+`operator(edge_index, num_nodes)` returns, or the edges themselves.
 """
-
-from acm.baselines.attention import FAGCN, GAT
-from acm.baselines.diffusion import APPNP, GPRGNN
-from acm.baselines.geomgcn import GeomGCN
-from acm.baselines.jk import GATJK, GCNJK
-from acm.baselines.neighbourhoods import H2GCN, GraphSAGE, MixHop
-from acm.baselines.plain import MLP, Snowball
-
-__all__ = [
-    "APPNP",
-    "FAGCN",
-    "GAT",
-    "GATJK",
-    "GCNJK",
-    "GPRGNN",
-    "GeomGCN",
-    "GraphSAGE",
-    "H2GCN",
-    "MLP",
-    "MixHop",
-    "Snowball",
-]

@@ -1,7 +1,8 @@
-"""Attention on the stored pattern of a sparse matrix: row = target, column = source.
+"""Two networks with attention: GAT and FAGCN.
 
-Numbers of edges are `[…, nnz]` in the order of the pattern, whatever stands in front: trials,
-heads, both or nothing. No function here, nor its gradient, holds features of every edge.
+Attention acts on the stored pattern of a sparse matrix, whose rows are targets and whose columns
+are sources. A number per edge has the shape `[…, nnz]`; trials and heads come in front. No
+function here holds the features of every edge, and no gradient does.
 """
 
 from __future__ import annotations
@@ -16,48 +17,39 @@ from torch.nn import functional
 from acm.baselines.base import Baseline, glorot, proper_edges
 from acm.filters import SparseMatrix, low_pass
 from acm.nn.checks import fraction, random_walk
-from acm.nn.stacked import Affine, Dropout, each, product
+from acm.nn.stacked import Dropout, Linear, per_trial, product
 
 
 def pair_sum(pattern: SparseMatrix, target: Tensor, source: Tensor) -> Tensor:
-    """`target_i + source_j` for every stored place `(i, j)`.
+    """Return `target_i + source_j` for every stored entry `(i, j)`, `[…, nnz]`.
 
     Args:
         pattern: The matrix `[N, N]`; its values do not matter.
         target, source: A number for every node, `[…, N]`.
-
-    Returns:
-        A number for every edge, `[…, nnz]`.
     """
     return _PairSum.apply(target, source, pattern)
 
 
 def edge_softmax(pattern: SparseMatrix, score: Tensor) -> Tensor:
-    r"""The softmax over each row: :math:`e^{s_{ij}} / \sum_{k \in N_i} e^{s_{ik}}`.
+    r"""Return the softmax over each row, :math:`e^{s_{ij}} / \sum_{k \in N_i} e^{s_{ik}}`.
 
     Args:
         pattern: The matrix `[N, N]`; its values do not matter.
-        score: A number for every edge, `[…, nnz]`.
-
-    Returns:
-        A number for every edge, `[…, nnz]`; those of a row sum to one.
+        score: `s`, a number for every edge, `[…, nnz]`.
     """
     return _Softmax.apply(score, pattern)
 
 
 def attend(pattern: SparseMatrix, weight: Tensor, h: Tensor) -> Tensor:
-    r"""The weighed sum over each row: :math:`\sum_{j \in N_i} \alpha_{ij} h_j`.
+    r"""Return the weighted sum over each row, :math:`\sum_{j \in N_i} \alpha_{ij} h_j`.
 
-    It is `pattern.with_value(weight) @ h` with a gradient in the weights that takes one sampled
-    product `⟨g_i, h_j⟩` instead of two gathers of `[nnz, F]`: on Squirrel fifty times as fast.
+    The result is `pattern.with_value(weight) @ h`. The gradient in the weights is one sampled
+    product `⟨g_i, h_j⟩`; two gathers of `[nnz, F]` take fifty times as long on Squirrel.
 
     Args:
         pattern: The matrix `[N, N]`; its values do not matter.
         weight: `α`, a number for every edge, `[…, nnz]`.
         h: Features, `[…, N, F]`.
-
-    Returns:
-        Features, `[…, N, F]`.
     """
     flat = weight.reshape(-1, weight.shape[-1]), h.reshape(-1, *h.shape[-2:])
     return _Attend.apply(*flat, pattern).view(h.shape)
@@ -81,9 +73,9 @@ class _Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, score: Tensor, pattern: SparseMatrix) -> Tensor:
         flat, row = score.reshape(-1, score.shape[-1]), pattern.row
-        most = flat.new_full((len(flat), pattern.shape[0]), -torch.inf)
-        most = most.scatter_reduce(-1, row.expand_as(flat), flat, "amax")
-        alpha = each(torch.exp, flat - most.index_select(-1, row), 1)
+        largest = flat.new_full((len(flat), pattern.shape[0]), -torch.inf)
+        largest = largest.scatter_reduce(-1, row.expand_as(flat), flat, "amax")
+        alpha = per_trial(torch.exp, flat - largest.index_select(-1, row), 1)
         alpha /= _row_sums(pattern.with_value(alpha)).index_select(-1, row)
         ctx.pattern = pattern
         ctx.save_for_backward(alpha)
@@ -100,7 +92,7 @@ class _Softmax(torch.autograd.Function):
 
 
 class _Attend(torch.autograd.Function):
-    """For `[B, nnz]` and `[B, N, F]`, where `B` is trials times heads."""
+    """Attend with weights `[B, nnz]` to `[B, N, F]`, where `B` counts trials times heads."""
 
     @staticmethod
     def forward(ctx, weight: Tensor, h: Tensor, pattern: SparseMatrix) -> Tensor:
@@ -113,30 +105,26 @@ class _Attend(torch.autograd.Function):
     def backward(ctx, grad: Tensor):
         weight, h = ctx.saved_tensors
         blank = ctx.pattern.with_value(grad.new_zeros(weight.shape[-1])).to_torch()
-        grad_weight = torch.stack(
-            [
-                torch.sparse.sampled_addmm(blank, g, one.t(), beta=0.0).values()
-                for g, one in zip(grad, h)
-            ]
-        )
+        sampled = [torch.sparse.sampled_addmm(blank, g, b.t(), beta=0.0) for g, b in zip(grad, h)]
+        grad_weight = torch.stack([matrix.values() for matrix in sampled])
         return grad_weight, ctx.pattern.with_value(weight).T.times(grad), None
 
 
 def _row_sums(matrix: SparseMatrix) -> Tensor:
-    """The sum of each row's values, `[B, N]`."""
+    """Return the sum of each row's values, `[B, N]`."""
     ones = matrix.value.new_ones(matrix.shape[1], 1)
     return matrix.times(ones).squeeze(-1)
 
 
 class FAConv(nn.Module):
-    r"""Frequency-adaptive propagation: :math:`\epsilon h^0_i + \sum_j \alpha_{ij} \hat A_{ij} h_j`.
+    r"""A layer of FAGCN: :math:`\epsilon h^0_i + \sum_j \alpha_{ij} \hat A_{ij} h_j`.
 
-    :math:`\alpha_{ij} = \tanh(g^T [h_i \Vert h_j])`: a positive one passes the low frequencies of
-    an edge, a negative one its high frequencies.
+    The gate is :math:`\alpha_{ij} = \tanh(g^T [h_i \Vert h_j])`. A positive gate passes the low
+    frequencies of an edge, and a negative gate passes the high frequencies.
 
     Args:
         channels: Features of a node.
-        epsilon: How much of the start is added.
+        epsilon: `ε`, the share of the start.
         dropout: Probability that an `α` is dropped.
 
     Attributes:
@@ -155,23 +143,23 @@ class FAConv(nn.Module):
         normal(self.gate, self.gate.numel(), 1)
 
     def forward(self, h: Tensor, start: Tensor, graph: SparseMatrix) -> Tensor:
-        """One step from `h`, `[N, F]`; `start` is `h⁰`."""
-        alpha = each(torch.tanh, pair_sum(graph, *product(h, self.gate).unbind(-1)), 1)
+        """Return the next `h`, `[N, channels]`; `start` is `h⁰`."""
+        alpha = per_trial(torch.tanh, pair_sum(graph, *product(h, self.gate).unbind(-1)), 1)
         alpha = self.dropout(graph.with_value(alpha)).value
         return attend(graph, alpha * graph.value, h) + self.epsilon * start
 
 
-class NormalAffine(Affine):
-    """`X W + b`, drawn as the authors' release does."""
+class NormalLinear(Linear):
+    """`X W + b` with the draws of FAGCN's release: normal weights, uniform biases."""
 
     def reset_parameters(self) -> None:
-        """Draw the weights normally, the biases as in any `Affine`."""
+        """Draw `W` normally, and `b` as `Linear` does."""
         super().reset_parameters()
         normal(self.weight, *self.weight.shape)
 
 
 def normal(weight: Tensor, rows: int, columns: int) -> None:
-    """Draw normally with a standard deviation of √2 √(2 / (rows + columns)), in place."""
+    """Draw a weight normally with the standard deviation √2 √(2 / (rows + columns)), in place."""
     nn.init.normal_(weight, std=2 / math.sqrt(rows + columns))
 
 
@@ -185,39 +173,25 @@ class FAGCN(Baseline):
               h_j^{l-1}, \quad
         Y = h^L W_2 + b_2
 
-    The neighbours do not include the node itself. Dropout acts on `X`, on :math:`h^0` and on the
+    The neighbors do not include the node itself. Dropout acts on `X`, on :math:`h^0` and on the
     gates. Biases and initial weights are those of the authors' release.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
         hidden: Width of every `h`.
-        dropout: Probability that a value is dropped.
         layers: Steps, `L`.
-        epsilon: `ε`, how much of :math:`h^0` every step adds.
-
-    Raises:
-        UsageError: If an argument is out of range.
+        epsilon: `ε`, the share of :math:`h^0` that every step adds.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        layers: int = 2,
-        epsilon: float = 0.3,
-    ):
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, epsilon=0.3):
         super().__init__(in_channels, out_channels, hidden, layers=layers)
         epsilon = fraction("epsilon", epsilon)
-        self.first = NormalAffine(in_channels, hidden)
-        self.last = NormalAffine(hidden, out_channels)
+        self.first = NormalLinear(in_channels, hidden)
+        self.last = NormalLinear(hidden, out_channels)
         self.convs = nn.ModuleList(FAConv(hidden, epsilon, dropout) for _ in range(layers))
         self.input_dropout, self.dropout = Dropout(dropout), Dropout(dropout)
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        r""":math:`D^{-1/2} A D^{-1/2}` of the graph without self-loops."""
+        r"""Return :math:`D^{-1/2} A D^{-1/2}` of the graph without self-loops."""
         edges = proper_edges(edge_index, num_nodes)
         return low_pass(edges, num_nodes, norm="sym", renormalize=False)
 
@@ -229,7 +203,7 @@ class FAGCN(Baseline):
 
 
 class GATConv(nn.Module):
-    r"""An attention layer: :math:`h'_i = \Vert_k \sum_j \alpha^k_{ij} W^k h_j`, `i` among its `j`.
+    r"""A layer of GAT: :math:`h'_i = \Vert_k \sum_j \alpha^k_{ij} W^k h_j`, where `j` may be `i`.
 
     .. math::
         \alpha^k_{ij} = \mathrm{softmax}_j\, \mathrm{LeakyReLU}_{0.2}(a_k^T [W^k h_i \Vert W^k h_j])
@@ -237,14 +211,13 @@ class GATConv(nn.Module):
     Args:
         in_channels: Features of a node.
         out_channels: Features that each head gives a node.
-        heads: How many there are.
+        heads: Number of heads.
         mean: Whether heads are averaged (the output layer) instead of concatenated.
-        dropout: Probability that an `α` is dropped; `None` if none ever is, whatever a trial's
-            dropout.
+        dropout: Probability that an `α` is dropped; `None` if no trial drops any.
 
     Attributes:
-        weight: Every `W^k` side by side, `[in_channels, heads · out_channels]`.
-        attention: Every `a_k`, `[heads, out_channels, 2]`: for the target and for the source.
+        weight: All `W^k` side by side, `[in_channels, heads · out_channels]`.
+        attention: All `a_k`, `[heads, out_channels, 2]`: for the target and for the source.
     """
 
     def __init__(
@@ -263,25 +236,19 @@ class GATConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights after Glorot and Bengio, those of each head for itself."""
+        """Draw the weights of each head as Glorot and Bengio do."""
         glorot(self.weight, self.weight.shape[0], self.out_channels)
         glorot(self.attention, 2 * self.out_channels, 1)
 
     def forward(self, x: Tensor | SparseMatrix, pattern: SparseMatrix) -> Tensor:
-        """Attend to the neighbours.
+        """Return `[N, heads · out_channels]`, or `[N, out_channels]` for the mean.
 
         Args:
             x: Features, `[N, in_channels]`.
-            pattern: A matrix `[N, N]` whose stored places are the neighbours and the nodes
-                themselves; its values do not matter.
-
-        Returns:
-            `[N, heads · out_channels]`, or `[N, out_channels]` for the mean.
+            pattern: A matrix `[N, N]` that stores the neighbors and the nodes themselves.
         """
-        h = (
-            product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
-        )  # [heads, N, F]
-        target, source = product(h, self.attention).unbind(-1)
+        h = product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+        target, source = product(h, self.attention).unbind(-1)  # of every head
         score = functional.leaky_relu(pair_sum(pattern, target, source), 0.2)
         h = attend(pattern, self.dropout(edge_softmax(pattern, score)), h)
         return h.mean(-3) if self.mean else h.transpose(-2, -3).flatten(-2)
@@ -293,31 +260,19 @@ class GAT(Baseline):
     .. math::
         Y = \mathrm{mean}_k\, \mathrm{GATConv}(\mathrm{ELU}(\mathrm{GATConv}(X)))
 
-    Dropout acts on the input of every layer and on `α`. The paper has no bias in its equations,
-    and none is here.
+    Dropout acts on the input of every layer and on `α`. There is no bias, as in their equations.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Features of each head of a hidden layer (8 in its paper).
-        dropout: Probability that a value is dropped (0.6 in its paper).
-        layers: How many layers.
+        hidden: Features of each head of a hidden layer (8 in their paper).
+        layers: Number of layers.
         heads: Heads of every hidden layer.
-        out_heads: Heads of the output layer (8 for PubMed in its paper).
-
-    Raises:
-        UsageError: If an argument is out of range.
+        out_heads: Heads of the output layer (8 for PubMed in their paper).
     """
 
+    operator = random_walk  # attention needs its pattern: the neighbors and the node itself
+
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        layers: int = 2,
-        heads: int = 8,
-        out_heads: int = 1,
+        self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, heads=8, out_heads=1
     ):
         super().__init__(
             in_channels, out_channels, hidden, layers=layers, heads=heads, out_heads=out_heads
@@ -327,10 +282,7 @@ class GAT(Baseline):
         self.convs.append(GATConv(widths[-1], out_channels, out_heads, True, dropout))
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in self.convs)
 
-    #: Its pattern: the neighbours and the node itself.
-    operator = random_walk
-
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         for depth, (dropout, conv) in enumerate(zip(self.dropouts, self.convs)):
-            x = conv(dropout(each(functional.elu, x) if depth else x), graph)
+            x = conv(dropout(per_trial(functional.elu, x) if depth else x), graph)
         return x

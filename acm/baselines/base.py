@@ -1,4 +1,4 @@
-"""What the baselines of other papers share: features, operators, plain weights."""
+"""Define what the models of other papers share: input checks, a linear map, normalization."""
 
 from __future__ import annotations
 
@@ -9,34 +9,38 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, adjacency, low_pass, moved
+from acm.nn import stacked
 from acm.nn.checks import features, sizes
-from acm.nn.stacked import product, stacked
+from acm.nn.stacked import Dropout, is_stacked
 
 
 class Baseline(nn.Module):
-    """A network for one graph and one set of weights, from another paper.
+    """A model of another paper, for one graph and one trial.
 
-    A subclass says what it propagates with (`operator`) and what it computes (`logits`). Its
-    weights and its code count dimensions from the end, so that the trainer can stack trials,
-    unless it has a `BatchNorm`.
+    A subclass defines `logits`, and `operator` if the model does not propagate with `Â_sym`.
 
     Args:
         in_channels: Features of a node, `F`.
         out_channels: Classes, `C`.
         hidden: Width of a hidden layer.
-        more: Further numbers of the model that have to be whole and positive.
+        whole_numbers: Other arguments that must be whole and positive.
+
+    Attributes:
+        stackable: Whether the trainer may stack trials; `False` for a model with `BatchNorm`.
 
     Raises:
-        UsageError: If a size is not a whole positive number.
+        UsageError: If a size is not a positive whole number.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, hidden: int, **more: int):
+    stackable = True
+
+    def __init__(self, in_channels: int, out_channels: int, hidden: int, **whole_numbers: int):
         super().__init__()
-        sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, **more)
-        self.in_channels, self.out_channels, self.hidden = in_channels, out_channels, hidden
+        sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, **whole_numbers)
+        self.in_channels = in_channels
 
     def operator(self, edge_index: Tensor, num_nodes: int):
-        r"""What the network propagates with: :math:`\hat A_{sym}`, raw self-loops kept.
+        r"""Return what the model propagates with: :math:`\hat A_{sym}`, raw self-loops included.
 
         Args:
             edge_index: Edges, `[2, E]`, or a sparse adjacency, as in `acm.filters.adjacency`.
@@ -51,94 +55,91 @@ class Baseline(nn.Module):
                 module.reset_parameters()
 
     def forward(self, x: Tensor | SparseMatrix, graph) -> Tensor:
-        """The logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`.
 
         Args:
             x: Node features, `[N, F]`, dense or sparse.
-            graph: What `operator` returned, or the edges themselves, `[2, E]`.
+            graph: What `operator` returns, or edges, `[2, E]`.
 
         Raises:
-            UsageError: If the features or the operator are of another size.
+            UsageError: If the features or the operator have the wrong size.
         """
-        (x,) = features((x,), self.in_channels, stacked(self))
+        (x,) = features((x,), self.in_channels, is_stacked(self))
+        n = x.shape[-2]
         if isinstance(graph, Tensor):
-            graph = moved(self.operator(graph, x.shape[-2]), next(self.parameters()))
-        matrices = graph if isinstance(graph, tuple) else (graph,)
-        for matrix in matrices:
+            graph = moved(self.operator(graph, n), next(self.parameters()))
+        for matrix in graph if isinstance(graph, tuple) else (graph,):
             if not isinstance(matrix, SparseMatrix):
                 raise UsageError(
                     f"the graph is a {type(matrix).__name__}: edges, [2, E], or what operator()"
                     " returns is needed"
                 )
-            if matrix.shape != (x.shape[-2], x.shape[-2]):
+            if matrix.shape != (n, n):
                 raise UsageError(
                     f"the operator is {matrix.shape[0]} x {matrix.shape[1]}:"
-                    f" {x.shape[-2]} x {x.shape[-2]} is needed for {x.shape[-2]} nodes"
+                    f" {n} x {n} is needed for {n} nodes"
                 )
         return self.logits(x, graph)
 
     def logits(self, x: Tensor | SparseMatrix, graph) -> Tensor:
-        """What the model computes from features and operator."""
+        """Return what the model computes from features and operator."""
         raise NotImplementedError
 
 
-class Linear(nn.Module):
-    """`X W` without a bias, for dense and sparse `X` and for stacked `W`.
+class Linear(stacked.Linear):
+    """Compute `X W` without a bias.
 
     Args:
-        in_channels: Rows of `W`.
-        out_channels: Columns of `W`.
-        parts: Of how many matrices side by side `W` consists, each drawn for itself.
-
-    Attributes:
-        weight: `W`, `[in_channels, out_channels]`.
+        in_channels, out_channels: Rows and columns of `W`.
+        parts: Number of matrices side by side in `W`; each has the draw of its own width.
     """
 
     def __init__(self, in_channels: int, out_channels: int, parts: int = 1):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
         self.parts = parts
-        self.reset_parameters()
+        super().__init__(in_channels, out_channels, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draw the weights after Glorot and Bengio."""
+        """Draw the weights as Glorot and Bengio do."""
         rows, columns = self.weight.shape
         glorot(self.weight, rows, columns // self.parts)
 
-    def forward(self, x: Tensor | SparseMatrix) -> Tensor:
-        """`X W`, `[N, out_channels]`."""
-        return product(x, self.weight)
-
 
 class BatchNorm(nn.BatchNorm1d):
-    """Each feature with mean 0 and variance 1 over all nodes, then a scale and a shift of its own.
+    """Normalize each feature over all nodes of one trial, then scale and shift it.
 
-    In evaluation mean and variance are running ones, which every pass in training moves by a tenth.
-    They are of one trial: models that have this are trained one at a time. PyTorch's takes the
-    nodes of a batch `[B, N, F]` for its features, which goes unnoticed where `N` is `F`.
+    A model with this layer cannot be stacked, since the running mean and variance are those of
+    one trial. PyTorch's layer would take the nodes of a batch `[B, N, F]` for features.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise the features `[N, F]` of one trial.
+        """Return the normalized features `[N, F]`.
 
         Raises:
-            ValueError: If they are those of a batch of trials.
+            ValueError: If the features are those of a batch of trials.
         """
         if x.dim() != 2:
             raise ValueError(
-                f"batch normalisation of a tensor of shape {list(x.shape)}: [N, F] is needed"
+                f"batch normalization of a tensor of shape {list(x.shape)}: [N, F] is needed"
             )
         return super().forward(x)
 
 
+def dropouts(p: float, count: int) -> nn.ModuleList:
+    """Return the dropout layers of a model, one at least.
+
+    A model of one layer has a dropout layer that it does not call, so that a trial can set its `p`.
+    """
+    return nn.ModuleList(Dropout(p) for _ in range(max(1, count)))
+
+
 def glorot(weight: Tensor, rows: int, columns: int) -> None:
-    """Draw uniformly from ±√(6 / (rows + columns)), in place."""
+    """Draw a weight uniformly from ±√(6 / (rows + columns)), in place."""
     bound = math.sqrt(6 / (rows + columns))
     nn.init.uniform_(weight, -bound, bound)
 
 
 def proper_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
-    """The edges without self-loops and repetitions, `[2, E]`."""
+    """Return the edges without self-loops and repetitions, `[2, E]`."""
     a = adjacency(edge_index, num_nodes)
     edges = torch.stack([a.col, a.row])
     return edges[:, a.row != a.col]

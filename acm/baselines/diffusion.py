@@ -1,4 +1,4 @@
-"""Predict, then propagate by personalised PageRank."""
+"""Two networks that predict first and then propagate the predictions: APPNP and GPR-GNN."""
 
 from __future__ import annotations
 
@@ -19,31 +19,15 @@ class APPNP(Baseline):
         Z^{(0)} = H = \mathrm{MLP}(X), \quad
         Z^{(k+1)} = (1 - \alpha)\, \hat A_{sym} Z^{(k)} + \alpha H, \quad Y = Z^{(K)}
 
-    Dropout acts on the input of both layers of the MLP, which has biases. As in the code of Chien
-    et al. (2021), whose numbers Table 3 has, it does not act on the entries of
-    :math:`\hat A_{sym}`.
+    Dropout acts on the input of both layers of the MLP, which has biases. It does not act on the
+    entries of :math:`\hat A_{sym}`, as in the code of Chien et al. (2021), the source of Table 3.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of the MLP's hidden layer.
-        dropout: Probability that a value is dropped.
         K: Steps.
         alpha: Probability to teleport back to the node itself.
-
-    Raises:
-        UsageError: If an argument is out of range.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        K: int = 10,  # noqa: N803  (the paper's symbol)
-        alpha: float = 0.1,
-    ):
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
@@ -62,44 +46,32 @@ class GPRGNN(Baseline):
     .. math::
         Y = \sum_{k=0}^{K} \gamma_k \hat A_{sym}^k\, \mathrm{MLP}(X)
 
-    :math:`\gamma` is learned, and may be negative: a polynomial filter that passes low or high
-    frequencies. It starts as personalised PageRank, :math:`\gamma_k = \alpha (1 - \alpha)^k` and
-    :math:`\gamma_K = (1 - \alpha)^K`. Dropout acts on the input of both layers of the MLP, which
-    has biases, and with a probability of its own on what is propagated, as in the authors' release.
-    Weight decay acts on :math:`\gamma`, too, which the release spares.
+    The weights :math:`\gamma` are learned and may be negative: the filter is a polynomial that
+    passes low or high frequencies. They start as personalized PageRank,
+    :math:`\gamma_k = \alpha (1 - \alpha)^k` and :math:`\gamma_K = (1 - \alpha)^K`.
+
+    Dropout acts on the input of both layers of the MLP, which has biases. Another dropout with a
+    probability of its own acts on the MLP's output, as in the authors' release. Weight decay acts
+    on :math:`\gamma` as well, unlike in the release.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of the MLP's hidden layer.
-        dropout: Probability that a value is dropped.
         K: Steps.
         alpha: Teleport probability of the PageRank that `γ` starts from.
-        dprate: Probability that a value is dropped of what is propagated.
-
-    Raises:
-        UsageError: If an argument is out of range.
+        dprate: Probability that a value of the MLP's output is dropped.
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        K: int = 10,  # noqa: N803  (the paper's symbol)
-        alpha: float = 0.1,
-        dprate: float = 0.5,
+        self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1, dprate=0.5
     ):
         super().__init__(in_channels, out_channels, hidden, K=K)
         self.alpha = fraction("alpha", alpha)
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
-        self.dropout = Dropout(probability("dprate", dprate), own=True)
+        self.dropout = Dropout(probability("dprate", dprate), fixed=True)
         self.gamma = nn.Parameter(torch.empty(K + 1))
         self._start()
 
     def reset_parameters(self) -> None:
-        """Draw the MLP's weights anew, and start `γ` again from PageRank."""
+        """Draw the MLP's weights anew, and set `γ` to PageRank."""
         super().reset_parameters()
         self._start()
 

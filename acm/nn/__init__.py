@@ -1,21 +1,22 @@
-"""The ACM layer and every model of the paper: for one graph, and weights that may be stacked."""
+"""The ACM layer and the networks of the paper.
+
+Every module is written for one graph and one trial. The trainer may stack the weights of many.
+"""
 
 from acm.nn.acm_conv import ACMConv
 from acm.nn.checks import CHANNELS
 from acm.nn.gcnii import GCNII
-from acm.nn.models import ARCHITECTURES, Architecture, Network
-from acm.nn.stacked import Dropout, each, product
+from acm.nn.networks import Network
+from acm.nn.stacked import Dropout, per_trial, product
 from acm.nn.structure import ACMPlus
 
 __all__ = [
-    "ARCHITECTURES",
     "CHANNELS",
     "GCNII",
     "ACMConv",
     "ACMPlus",
-    "Architecture",
     "Dropout",
     "Network",
-    "each",
+    "per_trial",
     "product",
 ]

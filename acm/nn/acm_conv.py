@@ -1,4 +1,4 @@
-"""The ACM layer (section 4.3, eq. `acm_gnn_spectral`)."""
+"""The ACM layer (section 4.3)."""
 
 from __future__ import annotations
 
@@ -15,48 +15,47 @@ from acm.nn.stacked import joint_product
 
 
 class ACMConv(nn.Module):
-    r"""Adaptive channel mixing: low-pass, high-pass and identity channel, weighed node by node.
+    r"""Filter node features by three channels, and mix the channels node by node (section 4.3).
 
-    The three steps of section 4.3, for the channels :math:`c \in \{L, H, I\}` with the filters
-    :math:`H_{LP}`, :math:`H_{HP} = I - H_{LP}` and :math:`I`:
+    The channels :math:`c \in \{L, H, I\}` have the filters :math:`F_L = H_{LP}`,
+    :math:`F_H = I - H_{LP}` and :math:`F_I = I`.
 
-    1. *Extract*: :math:`H_c = \mathrm{ReLU}(F_c\, X W_c)` (`"acm"`, option 1) or
-       :math:`H_c = F_c\, \mathrm{ReLU}(X W_c)` (`"acmii"`, option 2), :math:`F_c` the filter;
-    2. *Weigh*: :math:`\tilde\alpha_c = \sigma(H_c \tilde W_c)` and
-       :math:`[\alpha_L, \alpha_H, \alpha_I] = \mathrm{softmax}([\tilde\alpha_L, \tilde\alpha_H,
-       \tilde\alpha_I]\, W_{Mix} / T)`;
-    3. *Mix*: :math:`H = s \sum_c \mathrm{diag}(\alpha_c) H_c`, with :math:`s = 1` in the paper and
-       the number of channels in the authors' release.
+    1. *Extract*: :math:`H_c = \mathrm{ReLU}(F_c X W_c)` (`"acm"`, option 1) or
+       :math:`H_c = F_c\, \mathrm{ReLU}(X W_c)` (`"acmii"`, option 2).
+    2. *Weigh*: :math:`\tilde\alpha_c = \sigma(H_c \tilde W_c)` and :math:`[\alpha_L, \alpha_H,
+       \alpha_I] = \mathrm{softmax}([\tilde\alpha_L, \tilde\alpha_H, \tilde\alpha_I]\, W_{Mix}/T)`.
+    3. *Mix*: :math:`H = s \sum_c \mathrm{diag}(\alpha_c) H_c`. The paper has :math:`s = 1`; the
+       authors' release has the number of channels.
 
     Args:
-        in_channels: Features of a node, `F_{l-1}`.
-        out_channels: Width of the output, `F_l`.
+        in_channels: Features of a node, `F_in`.
+        out_channels: Width of the output, `F_out`.
         variant: `"acm"` or `"acmii"`.
-        channels: Which of `"low"`, `"high"`, `"identity"` there are (Table 2 leaves some out);
-            they are kept in this order.
-        mix: Whether nodes weigh the channels; else these are simply added up.
-        temperature: `T` of the softmax.
-        scale: `s`, a factor on the mixed output.
+        channels: Some of `"low"`, `"high"`, `"identity"`; the layer keeps them in this order.
+        mix: Whether nodes weigh the channels; else step 3 adds the channels up.
+        temperature: `T`.
+        scale: `s`.
         act: The nonlinearity of step 1; `None` for none (ACM-SGC).
-        hops: `k`: the low-pass filter is `H_LP^k` and the high-pass filter `I − H_LP^k`.
-        norm: `"rw"` or `"sym"`, the normalisation of the low-pass filter.
-        cached: Whether to keep the filter of the first graph seen (transductive learning).
+        hops: `k`: the filters are `H_LP^k` and `I − H_LP^k`.
+        norm: `"rw"` or `"sym"`, the normalization of the low-pass filter.
+        cached: Whether to keep the filter of the first graph (transductive learning).
 
     Attributes:
-        weight: `W_c` of every channel, `[F_{l-1}, len(channels), F_l]`: that of channel `c` is
-            `weight[:, channels.index(c)]`.
-        weight_tilde: `W̃_c`, `[len(channels), F_l]`.
+        weight: All `W_c`, `[F_in, len(channels), F_out]`; one is `weight[:, channels.index(c)]`.
+        weight_tilde: All `W̃_c`, `[len(channels), F_out]`.
         weight_mix: `W_Mix`, `[len(channels), len(channels)]`.
 
-    Shapes:
-        - **input:** node features `[N, F_in]`; edges `[2, E]`, edge weights `[E]` *(optional)*
-        - **output:** node features `[N, F_out]`; with `return_channel_weights=True` also the
-          weights `[α_c]` in the order of `channels`, `[N, len(channels)]`
-
     Raises:
-        UsageError: If the variant, a channel or the normalisation is unknown, or an argument of
-            the wrong kind or out of range.
+        UsageError: If an argument is unknown, of the wrong kind or out of range.
+
+    >>> x, edge_index = torch.eye(3), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> conv = ACMConv(3, 2)
+    >>> out, alpha = conv(x, edge_index, return_channel_weights=True)
+    >>> out.shape, alpha.shape, torch.allclose(alpha.sum(1), torch.ones(3))
+    (torch.Size([3, 2]), torch.Size([3, 3]), True)
     """
+
+    stackable = True
 
     def __init__(
         self,
@@ -97,10 +96,9 @@ class ACMConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        r"""Draw :math:`W_c` from ±1/√F_out, :math:`\tilde W_c` from ±1, :math:`W_{Mix}` from ±1/√3.
+        r"""Draw :math:`W_c` from ±1/√F_out, :math:`\tilde W_c` from ±1, :math:`W_{Mix}` from ±1/√k.
 
-        These are the release's uniform draws; the paper does not state any. With fewer channels
-        the 3 is their number.
+        The draws are uniform, as in the authors' release; `k` is the number of channels.
         """
         uniform(self.weight, self.out_channels)
         if self.mix:
@@ -115,21 +113,20 @@ class ACMConv(nn.Module):
         edge_weight: Tensor | None = None,
         return_channel_weights: bool = False,
     ):
-        """Filter and mix the features of all nodes.
+        """Return the mixed features, `[N, F_out]`.
 
         Args:
-            x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`; or several
-                such parts in a tuple, which stand side by side and so stay as sparse as they are.
-            edge_index: Edges, `[2, E]`; or the adjacency as a `torch.sparse` tensor `[N, N]`, rows
-                are targets; or a `SparseMatrix`, which is taken for `H_LP` itself.
-            edge_weight: Weights, `[E]`.
-            return_channel_weights: Whether to return the node-wise `α` as well.
+            x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`; or a tuple
+                of such parts, which stand side by side.
+            edge_index: Edges, `[2, E]`; or the adjacency as a `torch.sparse` tensor `[N, N]`,
+                whose rows are targets; or `H_LP` as a `SparseMatrix`.
+            edge_weight: Weights of the edges, `[E]`.
+            return_channel_weights: Whether to return also the node-wise `α`, `[N, len(channels)]`.
         """
-        # The features of many trials are a batch for as many sets of weights, and only for these.
-        stacked = self.weight.dim() > 3
-        x = features(x if isinstance(x, tuple) else (x,), self.in_channels, stacked)
+        # Only stacked weights may have stacked features.
+        x = features(x if isinstance(x, tuple) else (x,), self.in_channels, self.weight.dim() > 3)
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
-        # Step 1 begins with one product for all channels, their weights side by side.
+        # One product for all channels begins step 1.
         h = joint_product(x, self.weight.flatten(-2))
         h = h.view(*h.shape[:-1], len(self.channels), self.out_channels)
         act = self.act
@@ -160,28 +157,28 @@ class ACMConv(nn.Module):
             if edge_weight is not None:
                 raise UsageError("a SparseMatrix is the filter itself: leave edge_weight out")
             return edge_index
-        low = self._filter
+        low, weight = self._filter, self.weight
         if low is None:
-            plain = isinstance(edge_index, Tensor) and edge_index.layout == torch.strided
-            if edge_weight is None and plain and edge_index.dim() == 2:
-                # A layer in float64 is to have a filter that was normalised in float64.
-                exact = torch.promote_types(self.weight.dtype, torch.float32)
-                edge_weight = torch.ones(edge_index.shape[1], dtype=exact, device=edge_index.device)
+            dense = isinstance(edge_index, Tensor) and edge_index.layout == torch.strided
+            if edge_weight is None and dense and edge_index.dim() == 2:
+                # A layer in float64 needs a filter that was normalized in float64.
+                dtype = torch.promote_types(weight.dtype, torch.float32)
+                edge_weight = torch.ones(edge_index.shape[1], dtype=dtype, device=edge_index.device)
             low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
         elif low.shape[0] != num_nodes:
             raise UsageError(
                 f"the layer has cached the filter of a graph of {low.shape[0]} nodes, and this one"
                 f" has {num_nodes}: reset_parameters() forgets it, cached=False keeps none"
             )
-        weight = self.weight
         if (low.value.dtype, low.value.device) != (weight.dtype, weight.device):
             low = low.to(weight)
         if self.cached:
             self._filter = low
         return low
 
-    def __repr__(self) -> str:
+    def extra_repr(self) -> str:
+        """Return the arguments that `repr` shows."""
         return (
-            f"{type(self).__name__}({self.in_channels}, {self.out_channels},"
-            f" variant={self.variant!r}, channels={self.channels}, mix={self.mix})"
+            f"{self.in_channels}, {self.out_channels}, variant={self.variant!r},"
+            f" channels={self.channels}, mix={self.mix}"
         )

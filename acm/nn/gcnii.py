@@ -1,4 +1,4 @@
-"""GCNII and GCNII*, and what they are with the channels of an ACM layer."""
+"""GCNII and GCNII* (Chen et al., 2020), and their ACM forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix
 from acm.nn.checks import features, finite, fraction, known_channels, random_walk, sizes, uniform
 from acm.nn.mixing import mix, weigh
-from acm.nn.stacked import Affine, Dropout, product
+from acm.nn.stacked import Dropout, Linear, product
 
 
 class InitialResidual(nn.Module):
@@ -22,31 +22,30 @@ class InitialResidual(nn.Module):
         H_c = \mathrm{ReLU}\big(((1-\alpha) F_c H + \alpha H^{(0)})
               ((1-\beta) I + \beta W_c)\big)
 
-    and for GCNII* with a second matrix, that of the initial residual:
+    GCNII* has a second matrix, that of the initial residual:
 
     .. math::
         H_c = \mathrm{ReLU}\big((1-\beta) ((1-\alpha) F_c H + \alpha H^{(0)})
               + \beta (F_c H W_c + H^{(0)} W'_c)\big)
 
-    There Chen et al. (and this paper) print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` for what
-    their code has as :math:`W_c` and :math:`W'_c`. For :math:`0 < \alpha < 1` both express the same
-    functions; but all weights are drawn and decayed alike, so that those of the code count
-    :math:`1/(1-\alpha)` and :math:`1/\alpha` times as much.
+    Chen et al. and this paper print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` where the code
+    of Chen et al. has :math:`W_c` and :math:`W'_c`. Both forms express the same functions for
+    :math:`0 < \alpha < 1`. They differ in the scale at which weights are drawn and decayed.
 
-    With the low-pass channel alone that is GCNII. Several channels are weighed node by node and
-    mixed as in `ACMConv`, or added up.
+    GCNII has the low-pass channel alone. Several channels are mixed as in `ACMConv`, or added.
 
     Args:
         width: Features of a node, before and after.
         alpha: :math:`\alpha`, the share of the initial residual.
         beta: :math:`\beta`, the share of the weights.
-        star: Whether the initial residual has weights of its own.
-        channels, mixed: As in `ACMConv`.
-        printed: Whether GCNII* is as printed, instead of as its authors' code has it.
+        star: Whether the layer is that of GCNII*.
+        channels, mixed: `channels` and `mix` of `ACMConv`.
 
     Attributes:
         weight: `W_c`, and `W'_c` after these, `[channels or 2 · channels, width, width]`.
     """
+
+    stackable = True
 
     def __init__(
         self,
@@ -56,10 +55,9 @@ class InitialResidual(nn.Module):
         star: bool = False,
         channels: Sequence[str] = ("low",),
         mixed: bool = False,
-        printed: bool = False,
     ):
         super().__init__()
-        self.alpha, self.beta, self.star, self.printed = alpha, beta, star, printed
+        self.alpha, self.beta, self.star = alpha, beta, star
         self.channels, self.mix = tuple(channels), mixed
         k = len(self.channels)
         self.weight = nn.Parameter(torch.empty((1 + star) * k, width, width))
@@ -69,14 +67,14 @@ class InitialResidual(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw as `ACMConv` does; for `W_c` that is Chen et al.'s own draw as well."""
+        """Draw all weights as `ACMConv` does; Chen et al. draw `W_c` in the same way."""
         uniform(self.weight, self.weight.shape[-1])
         if self.mix:
             uniform(self.weight_tilde, 1)
             uniform(self.weight_mix, len(self.channels))
 
     def forward(self, h: Tensor, first: Tensor, low: SparseMatrix):
-        """The next `H`, and the node-wise `α` of the channels.
+        """Return the next `H`, `[N, width]`, and the node-wise `α` of the channels.
 
         Args:
             h: :math:`H`, `[N, width]`.
@@ -86,16 +84,14 @@ class InitialResidual(nn.Module):
         k = len(self.channels)
         smooth = low @ h if self.channels != ("identity",) else h
         filtered = {"low": smooth, "high": h - smooth, "identity": h}
-        # Channels stand before the nodes here: each has weights of its own.
+        # The channels come before the nodes, since each channel has its own matrix.
         h = torch.stack([filtered[c] for c in self.channels], -3)
-        # Not `expand`: in what order its gradient is summed up depends on the batch.
+        # `expand` would sum its gradient in an order that depends on the batch.
         first = torch.stack([first] * k, -3)
-        scaled = (1 - self.alpha) * h, self.alpha * first
-        both = scaled[0] + scaled[1]
+        both = (1 - self.alpha) * h + self.alpha * first
         if self.star:
-            h, first = scaled if self.printed else (h, first)
-            own, others = self.weight[..., :k, :, :], self.weight[..., k:, :, :]
-            weighted = product(h, own) + product(first, others)
+            w, w_residual = self.weight[..., :k, :, :], self.weight[..., k:, :, :]
+            weighted = product(h, w) + product(first, w_residual)
         else:
             weighted = product(both, self.weight)
         h = (1 - self.beta) * both + self.beta * weighted
@@ -103,7 +99,8 @@ class InitialResidual(nn.Module):
         if not self.mix:
             return h.sum(-2), h.new_ones(h.shape[:-1])
         alpha = weigh(h, self.weight_tilde, self.weight_mix, temperature=3)
-        return k * mix(h, alpha), alpha  # times their number: FIDELITY 16
+        # The release multiplies the mixed output of its layers by the number of channels.
+        return k * mix(h, alpha), alpha
 
 
 class GCNII(nn.Module):
@@ -114,29 +111,29 @@ class GCNII(nn.Module):
         H^{(\ell)} = \mathrm{layer}_\ell(H^{(\ell-1)}),\quad
         Y = H^{(n)} W_{out} + b_{out},\qquad \beta_\ell = \log(\lambda / \ell + 1)
 
-    with the layers of `InitialResidual`, :math:`\hat A_{rw}` as low-pass filter, and dropout before
-    everything that has weights. No formula of the maps in and out is printed; they are those of
-    Chen et al.'s code. That each channel of an ACM form has a residual and weights of its own, and
-    that the maps in and out have no channels, is our choice (the printed times of an epoch agree
-    with it: those of one to four layers lie on a line, one ACM layer apart).
+    The layers are `InitialResidual` with :math:`\hat A_{rw}` as the low-pass filter. Dropout acts
+    before every product with weights. The first and last map are those of Chen et al.'s code.
+
+    The paper does not define the ACM forms. Here each channel has its own residual and weights,
+    and the two maps have no channels. The printed times of an epoch agree with that choice.
 
     Args:
         in_channels: Features of a node, `F`.
         out_channels: Classes, `C`.
         hidden: Width of every layer.
         dropout: Probability that a value is dropped.
-        layers: How many layers there are between the two maps.
-        lambda_: :math:`\lambda`, from 0: with 0 no layer has weights.
-        alpha: :math:`\alpha`, from 0 to 1: with 0 there is no initial residual but, in GCNII*, the
-            one with weights.
-        star: Whether it is GCNII*.
+        layers: Number of layers between the two maps, `n`.
+        lambda_: :math:`\lambda`, from 0 to `e − 1`; with 0 no layer has weights.
+        alpha: :math:`\alpha`, from 0 to 1; with 0 only GCNII* has an initial residual.
+        star: Whether the network is GCNII*.
         channels: Channels of every layer, as in `ACMConv`.
-        mix: Whether nodes weigh the channels; else these are added up.
-        printed: As in `InitialResidual`.
+        mix: Whether nodes weigh the channels; else the channels are added up.
 
     Raises:
         UsageError: If a number is out of range.
     """
+
+    stackable = True
 
     def __init__(
         self,
@@ -150,41 +147,37 @@ class GCNII(nn.Module):
         star: bool = False,
         channels: Sequence[str] = ("low",),
         mix: bool = False,
-        printed: bool = False,
     ):
         super().__init__()
         sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, layers=layers)
         fraction("alpha", alpha)
-        # From there on the identity would count negatively.
+        # Beyond e − 1, β exceeds 1 and the identity would count negatively.
         if not 0 <= finite("lambda", lambda_) <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
         self.channels, self.mix = known_channels(channels), mix
-        self.map_in = Affine(in_channels, hidden)
+        self.map_in = Linear(in_channels, hidden)
         self.convs = nn.ModuleList(
-            InitialResidual(
-                hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix, printed
-            )
+            InitialResidual(hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix)
             for depth in range(1, layers + 1)
         )
-        self.map_out = Affine(hidden, out_channels)
+        self.map_out = Linear(hidden, out_channels)
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers + 2))
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, those of the maps in and out as `torch.nn.Linear` does."""
+        """Draw all weights anew, those of the two maps as `torch.nn.Linear` does."""
         for module in (self.map_in, *self.convs, self.map_out):
             module.reset_parameters()
 
-    #: What every layer filters with.
     operator = random_walk
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
-        """The logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`.
 
         Args:
             x: Node features, `[N, F]`, dense or sparse.
             graph: `H_LP`, or edges, `[2, E]`.
-            return_channel_weights: Whether to return also each layer's `α`, `[N, channels]`, in a
-                list.
+            return_channel_weights: Whether to return also a list of each layer's `α`,
+                `[N, channels]`.
         """
         weight = self.map_in.weight
         (x,) = features((x,), weight.shape[-2], weight.dim() > 2)

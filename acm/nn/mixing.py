@@ -1,6 +1,6 @@
-"""Adaptive channel mixing: from `X W` of every channel to the layer's output (section 4.3).
+"""Compute an ACM layer's output from `X W` of every channel (section 4.3).
 
-Dimensions are counted from the end: a batch of trials has one more in front of each shape here.
+Every shape here is that of one trial. A batch of trials has one more dimension in front.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from torch import Tensor
 
 from acm import kernels
 from acm.filters import SparseMatrix
-from acm.nn.stacked import each, product
+from acm.nn.stacked import per_trial, product
 
 KINDS = {"low": 0, "high": 1, "identity": 2}
 
 
 def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1) -> Tensor:
-    """Step 1 without its nonlinearity: `H_LP^k h_L`, `(I − H_LP^k) h_H`, `h_I`.
+    """Return step 1 without its nonlinearity: `H_LP^k h_L`, `(I − H_LP^k) h_H`, `h_I`.
 
     Args:
         h: Features of every channel, `[N, channels, F]`.
         low: `H_LP`.
-        channels: Names, `"low"` and `"high"` before `"identity"`.
+        channels: Names of the channels, `"low"` and `"high"` before `"identity"`.
         hops: `k`.
     """
     smooth = _flat(h)[..., : _kinds(tuple(channels))[1] * h.shape[-1]]
@@ -33,17 +33,17 @@ def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1
         for _ in range(hops):
             smooth = low @ smooth
         smooth = smooth.unflatten(-1, (-1, h.shape[-1]))
-    parts = {
+    # The high-pass filter is I − H_LP, so it needs no product of its own.
+    filters = {
         "low": lambda k: smooth[..., k, :],
-        # H_HP = I − H_LP needs no product of its own.
         "high": lambda k: h[..., k, :] - smooth[..., k, :],
         "identity": lambda k: h[..., k, :],
     }
-    return torch.stack([parts[c](k) for k, c in enumerate(channels)], dim=-2)
+    return torch.stack([filters[c](k) for k, c in enumerate(channels)], dim=-2)
 
 
 def weigh(h: Tensor, w_tilde: Tensor, w_mix: Tensor, temperature: float) -> Tensor:
-    """Step 2: the node-wise channel weights `α`, `[N, channels]`.
+    """Return the node-wise channel weights `α` of step 2, `[N, channels]`.
 
     Args:
         h: `H_c` of every channel, `[N, channels, F]`.
@@ -51,12 +51,12 @@ def weigh(h: Tensor, w_tilde: Tensor, w_mix: Tensor, temperature: float) -> Tens
         w_mix: `W_Mix`, `[channels, channels]`.
         temperature: `T`.
     """
-    sigma = each(torch.sigmoid, (h * w_tilde.unsqueeze(-3)).sum(-1))
+    sigma = per_trial(torch.sigmoid, (h * w_tilde.unsqueeze(-3)).sum(-1))
     return torch.softmax(product(sigma, w_mix) / temperature, dim=-1)
 
 
 def mix(h: Tensor, alpha: Tensor) -> Tensor:
-    """Step 3: `Σ_c diag(α_c) H_c`, `[N, F]`."""
+    """Return step 3, `Σ_c diag(α_c) H_c`, `[N, F]`."""
     return (alpha.unsqueeze(-1) * h).sum(-2)
 
 
@@ -71,13 +71,16 @@ def filter_and_mix(
     scale: float,
     hops: int,
 ) -> Tensor:
-    """Steps 1 to 3: `s Σ_c diag(α_c) act(H_c h_c)`, `[N, F]`, in one pass where that can be."""
-    plain = act in (None, torch.relu) and not low.value.requires_grad
-    if plain and kernels.supports(h, w_tilde, w_mix, low.value):
-        rest = low, tuple(channels), act is not None, float(temperature), float(scale), hops
+    """Return steps 1 to 3, `s Σ_c diag(α_c) act(F_c h_c)`, `[N, F]`.
+
+    The compiled loops do all three steps in one pass, if `acm.kernels` supports the tensors.
+    """
+    simple = act in (None, torch.relu) and not low.value.requires_grad
+    if simple and kernels.supports(h, w_tilde, w_mix, low.value):
+        options = low, tuple(channels), act is not None, float(temperature), float(scale), hops
         if torch.is_grad_enabled():
-            return _FilterAndMix.apply(h, w_tilde, w_mix, rest)
-        return _mixed(h, w_tilde, w_mix, *rest)[0]
+            return _FilterAndMix.apply(h, w_tilde, w_mix, options)
+        return _mixed(h, w_tilde, w_mix, *options)[0]
     h = extract(h, low, channels, hops)
     h = h if act is None else act(h)
     alpha = weigh(h, w_tilde, w_mix, temperature)
@@ -85,25 +88,24 @@ def filter_and_mix(
 
 
 class _FilterAndMix(torch.autograd.Function):
-    """The same with the loops of `acm.kernels`: between `h` and the output nothing is stored but
-    the filtered features, `α`, and its sigmoids `σ`."""
+    """Steps 1 to 3 in compiled loops, which store the filtered features, `α` and `σ` only."""
 
     @staticmethod
-    def forward(ctx, h, w_tilde, w_mix, rest):
-        out, *kept = _mixed(h, w_tilde, w_mix, *rest)
-        ctx.save_for_backward(h, w_tilde, w_mix, *map(torch.from_numpy, kept))
-        ctx.rest = rest
+    def forward(ctx, h, w_tilde, w_mix, options):
+        out, *arrays = _mixed(h, w_tilde, w_mix, *options)
+        ctx.save_for_backward(h, w_tilde, w_mix, *map(torch.from_numpy, arrays))
+        ctx.options = options
         return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad):
-        (h, w_tilde, w_mix, *kept), stacked = ctx.saved_tensors, grad.dim() == 3
-        low, channels, *rest, hops = ctx.rest
+        (h, w_tilde, w_mix, *saved), stacked = ctx.saved_tensors, grad.dim() == 3
+        low, channels, *options, hops = ctx.options
         grad, h, w_tilde, w_mix = _arrays(stacked, grad, h, w_tilde, w_mix)
-        smooth, weights = map(kernels.numpy, kept)
+        smooth, weights = map(kernels.numpy, saved)
         grad_h, grad_smooth, *grads = kernels.mix_backward(
-            grad, h, smooth, w_tilde, w_mix, weights, _kinds(channels)[0], *rest
+            grad, h, smooth, w_tilde, w_mix, weights, _kinds(channels)[0], *options
         )
         if grad_smooth.size:
             transpose, g = low.T.arrays(), _flat(grad_smooth)
@@ -115,7 +117,7 @@ class _FilterAndMix(torch.autograd.Function):
 
 
 def _mixed(h, w_tilde, w_mix, low, channels, relu, temperature, scale, hops):
-    """The output, and the arrays of what the gradient needs besides the arguments."""
+    """Return the output, and the arrays that the gradient needs besides the arguments."""
     stacked = h.dim() == 4
     h, w_tilde, w_mix = _arrays(stacked, h, w_tilde, w_mix)
     batch, nodes, _, width = h.shape
@@ -133,11 +135,11 @@ def _arrays(stacked: bool, *tensors: Tensor) -> list[np.ndarray]:
 
 
 def _flat(h):
-    """The channels side by side, `[N, K F]`, of a tensor or an array."""
+    """Return the channels side by side, `[N, K F]`; `h` is a tensor or an array."""
     return h.reshape(*h.shape[:-2], h.shape[-2] * h.shape[-1])
 
 
 @functools.cache
 def _kinds(channels: tuple[str, ...]) -> tuple[np.ndarray, int]:
-    """What each channel is, and how many are filtered."""
+    """Return the kind of each channel, and how many channels are filtered."""
     return np.array([KINDS[c] for c in channels]), sum(c != "identity" for c in channels)

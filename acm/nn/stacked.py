@@ -1,4 +1,7 @@
-"""`X W` for the weights of one trial or of many, to the bit the same for both."""
+"""Operations for the weights of one trial, `[…]`, and for those of `B` trials, `[B, …]`.
+
+Every operation gives a trial the same bits, whatever other trials are in its batch.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,25 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix, operand
 from acm.nn.checks import probability, uniform
 
-#: What autocast casts; it leaves other types alone.
-_CAST = {torch.float16, torch.bfloat16, torch.float32}
-_LINE = 64  # bytes: what the processor's vector instructions read at once, at most
+#: The types that autocast converts.
+_AUTOCAST = {torch.float16, torch.bfloat16, torch.float32}
+#: Bytes that the widest vector instruction reads at once.
+_LINE = 64
 
 
 def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
-    """`X W`, `[N, F_out]`, or `[B, N, F_out]` for a batch of trials.
+    """Return `X W`, `[N, F_out]`, or `[B, N, F_out]` for a batch of trials.
 
-    `x @ weight` for stacked weights gives a trial other last digits when others stand beside it:
-    the libraries' kernels round by where in memory a matrix begins. This gives the same ones.
+    With stacked weights, the last digits of `x @ weight` depend on the batch, since libraries
+    round by the address where a matrix begins. This function gives a trial the same digits always.
 
     Args:
         x: Features, `[N, F_in]` or `[B, N, F_in]`; dense, or a `SparseMatrix`.
-        weight: `[F_in, F_out]` or `[B, F_in, F_out]`. More may stand in front, as the channels or
-            heads of a layer, `[B, K, F_in, F_out]`: it does in `x` as well then.
+        weight: `[F_in, F_out]` or `[B, F_in, F_out]`. Channels or heads may follow `B` in both
+            arguments, as in `[B, K, F_in, F_out]`.
 
     Raises:
-        UsageError: If the shapes do not meet, or the types.
+        UsageError: If the shapes do not match, or the types differ.
     """
     _check_types(x, weight)
     if isinstance(x, SparseMatrix) or weight.dim() < 3:
@@ -42,7 +46,7 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     trials = x.shape[:-2] in (torch.Size(), weight.shape[:1]) and x.dim() > 1 and weight.dim() == 3
     if not trials or x.shape[-1] != weight.shape[-2]:
         raise UsageError(
-            f"features of shape {list(x.shape)} do not meet weights of shape"
+            f"features of shape {list(x.shape)} do not match weights of shape"
             f" {list(weight.shape)}: [N, {weight.shape[-2]}] is needed"
         )
     if not x.is_cpu:
@@ -51,7 +55,7 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
 
 
 def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Tensor:
-    """`[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`: nothing is set side by side.
+    """Return `[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`, without copying the parts.
 
     Args:
         parts: Features, each as in `product`.
@@ -64,20 +68,18 @@ def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Ten
 
 
 def _check_types(x: Tensor | SparseMatrix, weight: Tensor) -> None:
-    kind = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-    if kind == weight.dtype:
+    dtype = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
+    if dtype == weight.dtype:
         return
-    # PyTorch's own product of two matrices may cast them by itself.
-    alike = isinstance(x, Tensor) and weight.dim() < 3 and {kind, weight.dtype} <= _CAST
-    if not (alike and torch.is_autocast_enabled(weight.device.type)):
-        raise UsageError(
-            f"x is of {kind}, the weights of {weight.dtype}: both need to be of one type"
-        )
+    # Under autocast, PyTorch's product of two matrices converts both.
+    convertible = isinstance(x, Tensor) and weight.dim() < 3 and {dtype, weight.dtype} <= _AUTOCAST
+    if not (convertible and torch.is_autocast_enabled(weight.device.type)):
+        raise UsageError(f"x is of {dtype}, the weights of {weight.dtype}: one type is needed")
 
 
 def _stacked(x: Tensor, weight: Tensor) -> Tensor:
     x = x if x.dim() == 3 else x[None]
-    return kernels.dense_product(x, weight) if _narrow(x, weight) else _each(x, weight)
+    return (kernels.dense_product if _narrow(x, weight) else _one_by_one)(x, weight)
 
 
 class _Stacked(torch.autograd.Function):
@@ -94,20 +96,20 @@ class _Stacked(torch.autograd.Function):
         narrow = _narrow(x, weight)
         grad_x = grad_weight = None
         if ctx.needs_input_grad[0]:
-            grad_x = (kernels.dense_product if narrow else _each)(grad, weight.mT)
+            grad_x = (kernels.dense_product if narrow else _one_by_one)(grad, weight.mT)
             grad_x = grad_x.sum(0) if shared else grad_x
         if ctx.needs_input_grad[1]:
-            grad_weight = kernels.transposed_product(x, grad) if narrow else _each(x.mT, grad)
+            grad_weight = kernels.transposed_product(x, grad) if narrow else _one_by_one(x.mT, grad)
         return grad_x, grad_weight
 
 
 def _narrow(x: Tensor, weight: Tensor) -> bool:
-    """By sizes alone, so that a trial is treated alike in every batch."""
+    # The size of a trial alone decides, so that a trial has the same kernel in every batch.
     return weight.shape[1] * weight.shape[2] <= kernels.NARROW and kernels.supports(x, weight)
 
 
-def _each(a: Tensor, b: Tensor) -> Tensor:
-    """`a @ b`, `[B, …]`, trial by trial; `a` may be one for all."""
+def _one_by_one(a: Tensor, b: Tensor) -> Tensor:
+    """Return `a @ b`, `[B, …]`, one trial after another; all trials may share `a`."""
     out = a.new_empty(len(b), a.shape[-2], b.shape[-1])
     for k in range(len(b)):
         out[k] = torch.mm(_aligned(a[k % len(a)]), _aligned(b[k]))
@@ -118,72 +120,89 @@ def _aligned(matrix: Tensor) -> Tensor:
     return matrix.clone() if matrix.data_ptr() % _LINE else matrix
 
 
-class Affine(nn.Module):
-    """`X W + b` for dense and sparse `X` and for stacked weights.
+def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) -> Tensor:
+    """Return `function(x)`, computed for each trial separately.
+
+    PyTorch computes exponentials in blocks, and the last few numbers of a tensor by another
+    routine. Their last digits may differ, so a batch must not decide which numbers are last.
+
+    Args:
+        function: A map such as `torch.sigmoid`, elementwise or along the last dimensions.
+        x: `[…]` with `dims` dimensions, or `[B, …]` for a batch of trials.
+        dims: Dimensions of one trial.
+    """
+    if x.dim() == dims or not x.is_cpu:
+        return function(x)
+    return torch.stack([function(trial) for trial in x.unbind()])
+
+
+class Linear(nn.Module):
+    """Compute `X W + b` for dense and sparse `X`.
 
     Args:
         in_channels, out_channels: Features of a node, before and after.
+        bias: Whether there is a `b`.
 
     Attributes:
         weight: `W`, `[in_channels, out_channels]`.
-        bias: `b`, `[1, out_channels]`.
+        bias: `b`, `[1, out_channels]`, or `None`.
     """
 
-    def __init__(self, in_channels: int, out_channels: int):
+    def __init__(self, in_channels: int, out_channels: int, bias: bool = True):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
-        self.bias = nn.Parameter(torch.empty(1, out_channels))
+        self.bias = nn.Parameter(torch.empty(1, out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw both uniformly from ±1/√in_channels, as `torch.nn.Linear` does."""
-        for parameter in (self.weight, self.bias):
+        """Draw `W` and `b` uniformly from ±1/√in_channels, as `torch.nn.Linear` does."""
+        for parameter in self.parameters():
             uniform(parameter, self.weight.shape[-2])
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor:
-        """`X W + b`, `[N, out_channels]`."""
-        return product(x, self.weight) + self.bias
+        """Return `X W + b`, `[N, out_channels]`."""
+        out = product(x, self.weight)
+        return out if self.bias is None else out + self.bias
 
 
 class Dropout(nn.Module):
-    """Sets each value to zero with probability `p` while training, and scales up the others.
+    """Set each value to zero with probability `p` while training, and scale up the others.
 
-    On a sparse matrix only the stored values need a draw: a zero stays zero. Used alone it draws
-    from PyTorch's generator, as `torch.nn.Dropout` does. The trainer gives each trial a `key` and
-    counts its draws, so that many trials can be stacked and each still has the draws that it has
-    when it is trained alone, on a CPU or a GPU.
+    In a sparse matrix, only stored values are drawn. Outside the trainer, draws come from
+    PyTorch's generator, as in `torch.nn.Dropout`. The trainer gives each trial a `key` and counts
+    its draws. A trial then has the same draws in every batch, on a CPU and on a GPU.
 
     Args:
         p: The probability, from 0 to below 1.
-        own: Whether it is this layer's own, which no trial's dropout replaces.
+        fixed: Whether the layer keeps `p`, whatever dropout a trial sets.
 
     Raises:
         UsageError: If `p` is out of range.
     """
 
-    def __init__(self, p: float = 0.5, own: bool = False):
+    def __init__(self, p: float = 0.5, fixed: bool = False):
         super().__init__()
-        self.fixed_p = own
+        self.fixed_p = fixed
         p = probability("dropout", p)
-        # Buffers, because a batch of trials has one of each for every trial.
+        # Buffers, since a batch of trials has one of each for every trial.
         self.register_buffer("p", torch.tensor(p, dtype=torch.float64), persistent=False)
         self.register_buffer("key", None, persistent=False)
         self.register_buffer("counter", None, persistent=False)
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        """Drop values of a matrix `[N, F]`, dense or sparse, or of a batch of them.
+        """Drop values of a matrix `[N, F]`, dense or sparse, or of a batch of matrices.
 
-        A batch of trials may share the matrix: each then has its own draw of it.
+        If a batch of trials shares a matrix, each trial has draws of its own.
 
         Raises:
-            UsageError: If the values are no floating-point numbers.
+            UsageError: If the values are not floating-point numbers.
         """
         if not self.training:
             return x
         x = operand(x)
-        kind = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-        if not kind.is_floating_point:
-            raise UsageError(f"dropout of values of {kind}: floating-point ones are needed")
+        dtype = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
+        if not dtype.is_floating_point:
+            raise UsageError(f"dropout of values of {dtype}: floating-point ones are needed")
         if isinstance(x, SparseMatrix):
             return x.with_value(self._drop(x.value, x.value.dim() > 1))
         return self._drop(x, x.dim() > 2)
@@ -192,26 +211,26 @@ class Dropout(nn.Module):
         if self.key is None:
             return functional.dropout(x, float(self.p))
         draw, stacked = (self.p, self.key, self.counter), stacked and self.p.dim() > 0
-        # A second use in the same pass goes on with the draws after these.
+        # A second call in one pass takes the draws after those of the first.
         self.counter = self.counter + x.numel() // (len(x) if stacked else 1)
         if self.p.dim() == 0:
             return _Dropout.apply(x[None], *(t[None] for t in draw))[0]
         return _Dropout.apply(x if stacked else x[None], *draw)
 
     def extra_repr(self) -> str:
-        """The probability, where there is one: a batch of trials has many."""
+        """Return the probability, or the list of all trials' probabilities."""
         return f"p={self.p.tolist()}"
 
 
-def stacked(module: nn.Module) -> bool:
-    """Whether the weights are those of a batch of trials: each has a dropout of its own then."""
-    return any(part.p.dim() > 0 for part in module.modules() if isinstance(part, Dropout))
+def is_stacked(module: nn.Module) -> bool:
+    """Return whether the module has the weights of a batch of trials."""
+    return any(m.p.dim() > 0 for m in module.modules() if isinstance(m, Dropout))
 
 
 class _Dropout(torch.autograd.Function):
-    """`y = x · keep / (1 − p)`; the gradient draws the same `keep` again instead of storing it.
+    """Compute `x · keep / (1 − p)`; the gradient draws `keep` again instead of storing it.
 
-    `x` is `[B, …]`, or `[1, …]` and shared; the others are `[B]`.
+    `x` is `[B, …]`, or `[1, …]` and shared; the other arguments are `[B]`.
     """
 
     @staticmethod
@@ -231,8 +250,10 @@ def _drawn(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
 
 
 def _dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    """What `acm.kernels.dropout` computes: element `i` of a trial is kept if the 32 random bits of
-    `counter + i` under `key` are, as a number, not below `p · 2³²`."""
+    """Compute what `acm.kernels.dropout` computes.
+
+    Element `i` is kept if the 32 random bits of `counter + i` are at least `p · 2³²`.
+    """
     shape = (-1,) + (1,) * (x.dim() - 1)
     index = torch.arange(x[0].numel(), device=x.device).view(x.shape[1:])
     bits = squares(counter.view(shape) + index, key.view(shape))
@@ -242,7 +263,7 @@ def _dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
 
 
 def squares(counter: Tensor, key: Tensor) -> Tensor:
-    """32 random bits for each counter: Widynski's `squares32`, in int64 that wraps around."""
+    """Return 32 random bits for each counter: Widynski's `squares32` in wrapping int64."""
 
     def swap(x: Tensor) -> Tensor:
         return (x << 32) | ((x >> 32) & 0xFFFFFFFF)
@@ -253,20 +274,3 @@ def squares(counter: Tensor, key: Tensor) -> Tensor:
     x = swap(x * x + z)
     x = swap(x * x + y)
     return ((x * x + z) >> 32) & 0xFFFFFFFF
-
-
-def each(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) -> Tensor:
-    """`function(x)`, trial by trial.
-
-    PyTorch computes exponentials eight or sixteen numbers at a time, and the last few of a tensor
-    by another routine, whose last digit may differ. Which numbers are the last must not depend on
-    the trials that stand beside them.
-
-    Args:
-        function: Such as `torch.sigmoid`, number by number or along the last dimensions.
-        x: `[…]` with `dims` dimensions, or `[B, …]` for a batch of trials.
-        dims: How many dimensions a trial has.
-    """
-    if x.dim() == dims or not x.is_cpu:
-        return function(x)
-    return torch.stack([function(one) for one in x.unbind()])

@@ -1,8 +1,6 @@
-"""ACM-GCN+ and ACM-GCN++, of the authors' later paper (Luan et al., 2022): beyond this one."""
+"""ACM-GCN+ and ACM-GCN++ of the authors' later paper (Luan et al., 2022)."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -15,14 +13,20 @@ from acm.nn.stacked import Dropout, product
 
 
 class StructureConv(nn.Module):
-    r"""An ACM layer with a fourth channel, of which the features are the neighbours themselves.
+    r"""An ACM layer with a fourth channel, whose features are a node's neighbors.
 
     .. math::
         H_A = \mathrm{ReLU}(A W_A), \qquad
-        \tilde\alpha_c = \sigma(\mathrm{LN}(H_c) \tilde W_c), \quad c \in \{L, H, I, A\}
+        \tilde\alpha_c = \sigma(\mathrm{LN}(H_c) \tilde W_c), \quad c \in \{L, H, I, A\}, \qquad
+        H = \sum_c \mathrm{diag}(\alpha_c) H_c
 
-    and all else as in `ACMConv`, option 1. The layer norm has no gain and no bias of its own:
-    :math:`\tilde W_c` has the gain.
+    The other steps are those of `ACMConv`, option 1, with :math:`T = 4`. The mixed output has the
+    factor 1, as in the authors' release; their layers with three channels have the factor 3. The
+    layer norm has no gain and no bias, since :math:`\tilde W_c` can hold the gain.
+
+    The layer of the release has the structure channel off by default (`structure_info=0`). It is
+    then `ACMConv` with :math:`T = 3`, the factor 3 and layer norm. Its layer norm needs the name
+    `acmgcn+`, but the release's network passes `acmgcnp`, and so runs without layer norm.
 
     Args:
         in_channels: Features of a node.
@@ -35,6 +39,8 @@ class StructureConv(nn.Module):
         weight_tilde, weight_mix: `[4, out_channels]` and `[4, 4]`.
     """
 
+    stackable = True
+
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int):
         super().__init__()
         self.out_channels = out_channels
@@ -45,14 +51,14 @@ class StructureConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, as `ACMConv` does."""
+        """Draw all weights as `ACMConv` does."""
         uniform(self.weight, self.out_channels)
         uniform(self.weight_structure, self.out_channels)
         uniform(self.weight_tilde, 1)
         uniform(self.weight_mix, 4)
 
     def forward(self, x: Tensor | SparseMatrix, low: SparseMatrix, a: SparseMatrix):
-        """The mixed features, `[N, out_channels]`, and the node-wise `α`, `[N, 4]`.
+        """Return the mixed features, `[N, out_channels]`, and the node-wise `α`, `[N, 4]`.
 
         Args:
             x: Node features, `[N, in_channels]`.
@@ -64,7 +70,7 @@ class StructureConv(nn.Module):
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
         normed = functional.layer_norm(h, h.shape[-1:])
         alpha = weigh(normed, self.weight_tilde, self.weight_mix, temperature=4)
-        return 4 * mix(h, alpha), alpha
+        return mix(h, alpha), alpha
 
 
 class ACMPlus(nn.Module):
@@ -74,21 +80,24 @@ class ACMPlus(nn.Module):
         Y = \mathrm{ACM}^+(\mathrm{ReLU}(\mathrm{ACM}^+(X)) + R), \qquad
         R = \mathrm{ReLU}(X W_R) \text{ in ACM-GCN++, else } 0
 
-    with the layers of `StructureConv`, and dropout on the input, on the hidden layer and on `R`.
+    The layers are `StructureConv`. Dropout acts on the input, on the hidden layer and on `R`.
+    The release has a bias beside :math:`W_R`, which is left out here.
 
     Args:
         in_channels: Features of a node, `F`.
         out_channels: Classes, `C`.
         hidden: Width of the hidden layer.
         dropout: Probability that a value is dropped.
-        num_nodes: `N`: every node has a row of weights of its own.
-        residual: Whether it is ACM-GCN++.
+        num_nodes: `N`: every node has a row of weights.
+        residual: Whether the network is ACM-GCN++.
 
     Raises:
         UsageError: If a number is out of range.
     """
 
-    channels: Sequence[str] = (*CHANNELS, "structure")
+    stackable = True
+    #: The columns of the channel weights, which nodes always mix.
+    channels, mix = (*CHANNELS, "structure"), True
 
     def __init__(
         self,
@@ -111,23 +120,23 @@ class ACMPlus(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, uniformly from ±1/√F_out."""
+        """Draw all weights uniformly from ±1/√F_out."""
         self.first.reset_parameters()
         self.second.reset_parameters()
         if self.residual is not None:
             uniform(self.residual, self.residual.shape[-1])
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
-        r"""The low-pass filter :math:`\hat A_{rw}` and the adjacency `A`."""
+        r"""Return the low-pass filter :math:`\hat A_{rw}` and the adjacency `A`."""
         return low_pass(edge_index, num_nodes), adjacency(edge_index, num_nodes)
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
-        """The logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`.
 
         Args:
             x: Node features, `[N, F]`, dense or sparse.
-            graph: What `operator` gives, or edges, `[2, E]`.
-            return_channel_weights: Whether to return also each layer's `α`, `[N, 4]`, in a list.
+            graph: What `operator` returns, or edges, `[2, E]`.
+            return_channel_weights: Whether to return also a list of each layer's `α`, `[N, 4]`.
         """
         weight = self.first.weight
         (x,) = features((x,), weight.shape[-3], weight.dim() > 3)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from acm import baselines
+from acm.baselines.diffusion import APPNP, GPRGNN
 from acm.baselines.geomgcn import ball, positions
+from tests.baselines.classes import CLASSES
 
 N, F, C, HIDDEN = 14, 5, 3, 4
 
@@ -59,7 +60,7 @@ def weights(model):
 
 
 def batch_norm(m, w, k, z):
-    """The `k`-th normalisation: by what is there in training, by what was there else."""
+    """Normalize by the statistics of `z` in training, and by the running ones otherwise."""
     mean, variance = w[f"norms.{k}.running_mean"], w[f"norms.{k}.running_var"]
     if m.training:
         mean, variance = z.mean(0), z.var(0)
@@ -224,7 +225,7 @@ CASES = {
 
 
 def test_every_baseline_has_a_formula_here():
-    assert {name.split("-")[0] for name in CASES} == set(baselines.__all__)
+    assert {name.split("-")[0] for name in CASES} == set(CLASSES)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -234,15 +235,15 @@ def test_the_logits_equal_the_formula(name, graph, training):
     formula, own = CASES[name]
     torch.manual_seed(1)
     own = dict(own, hidden=HIDDEN, dropout=0.0 if training else 0.5)
-    model = getattr(baselines, name.split("-")[0])(F, C, **own).double().train(training)
+    model = CLASSES[name.split("-")[0]](F, C, **own).double().train(training)
     expected = formula(model, weights(model), a, x)
     found = model(torch.from_numpy(x), edges).detach().numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)  # operators are float32
     assert np.abs(expected).max() > 1e-2
 
 
-def test_gprgnn_starts_as_personalised_pagerank():
-    model = baselines.GPRGNN(F, C, K=3, alpha=0.1)
+def test_gprgnn_starts_as_personalized_pagerank():
+    model = GPRGNN(F, C, K=3, alpha=0.1)
     expected = [0.1, 0.1 * 0.9, 0.1 * 0.9**2, 0.9**3]
     np.testing.assert_allclose(model.gamma.detach().numpy(), expected, rtol=1e-6)
     assert sum(expected) == pytest.approx(1)
@@ -254,9 +255,7 @@ def test_gprgnn_starts_as_personalised_pagerank():
 
 def test_with_pagerank_weights_gprgnn_is_appnp(graph):
     _, edges, x = graph
-    gpr, appnp = (
-        kind(F, C, K=5, alpha=0.2).double().eval() for kind in (baselines.GPRGNN, baselines.APPNP)
-    )
+    gpr, appnp = (kind(F, C, K=5, alpha=0.2).double().eval() for kind in (GPRGNN, APPNP))
     gpr._start()  # in float64
     appnp.load_state_dict({k: v for k, v in gpr.state_dict().items() if k != "gamma"})
     torch.testing.assert_close(gpr(torch.from_numpy(x), edges), appnp(torch.from_numpy(x), edges))

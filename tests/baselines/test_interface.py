@@ -9,21 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from acm import baselines
 from acm.baselines.base import BatchNorm
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
 from acm.filters import moved as converted
 from acm.nn import Dropout
 from acm.training import RELEASED, Setting, train
-from acm.training.stack import stackable
+from tests.baselines.classes import CLASSES
 
 N, F, C = 18, 6, 3
 #: What stands for another class's variant.
 VARIANTS = {"GraphSAGE-gcn": ("GraphSAGE", dict(aggregator="gcn"))}
-NAMES = sorted([*baselines.__all__, *VARIANTS])
-#: What normalises over the nodes, and is trained one trial at a time.
-NORMALISED = ("GATJK", "GCNJK", "H2GCN", "MixHop")
+NAMES = sorted([*CLASSES, *VARIANTS])
+#: Models with batch normalization over the nodes, which are trained one trial at a time.
+NORMALIZED = ("GATJK", "GCNJK", "H2GCN", "MixHop")
 
 
 def random_graph(seed, nodes=N):
@@ -38,7 +37,7 @@ def random_graph(seed, nodes=N):
 def kind(name):
     """The constructor of a model, or of a variant of it."""
     name, own = VARIANTS.get(name, (name, {}))
-    return functools.partial(getattr(baselines, name), **own)
+    return functools.partial(CLASSES[name], **own)
 
 
 def make(name, seed=0, dropout=0.4, **own):
@@ -61,7 +60,7 @@ def moved(graph, order):
 def test_the_order_of_nodes_does_not_matter(name, seed, data):
     x, edges = random_graph(seed)
     order = torch.tensor(data.draw(st.permutations(range(N))))
-    # In float64: a normalisation divides by what is left of a feature that hardly differs.
+    # In float64, since a normalization may divide by a very small spread.
     x, model = x.double(), make(name, seed, dropout=0.0).double()
     graph = converted(model.operator(edges, N), torch.float64)
     shuffled = torch.empty_like(x)
@@ -102,11 +101,11 @@ def task(model, sparse):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NORMALISED])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NORMALIZED])
 def test_stacked_trials_are_single_trials(name, sparse):
     model = make(name).double()
     x, graph, y, trials = task(model, sparse)
-    assert stackable(model, x, graph, trials[0])
+    assert model.stackable
     protocol = replace(RELEASED, max_epochs=6)
     stacked = train(model, x, graph, y, trials, protocol=protocol, batch=3)
     for trial, one in zip(trials, stacked):
@@ -120,11 +119,11 @@ def test_stacked_trials_are_single_trials(name, sparse):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", NORMALISED)
-def test_what_normalises_is_trained_one_trial_at_a_time(name, sparse):
+@pytest.mark.parametrize("name", NORMALIZED)
+def test_a_model_with_batch_normalization_is_trained_one_trial_at_a_time(name, sparse):
     model = make(name).double()
     x, graph, y, trials = task(model, sparse)
-    assert not stackable(model, x, graph, trials[0])
+    assert not model.stackable
     fits = train(model, x, graph, y, trials, protocol=replace(RELEASED, max_epochs=40))
     for trial, one in zip(trials, fits):
         (alone,) = train(model, x, graph, y, [trial], protocol=replace(RELEASED, max_epochs=40))
@@ -150,13 +149,13 @@ AS_WIDE = {
 }
 
 
-@pytest.mark.parametrize("name", NORMALISED)
-def test_nothing_is_normalised_over_the_trials(name):
+@pytest.mark.parametrize("name", NORMALIZED)
+def test_nothing_is_normalized_over_the_trials(name):
     model = kind(name)(F, C, **AS_WIDE[name]).double()
     (norm,) = model.norms
     assert norm.num_features == N
     x, graph, y, trials = task(model, False)
-    assert not stackable(model, x, graph, trials[0])
+    assert not model.stackable
     for training in (True, False):
         with pytest.raises(ValueError, match=r"\[N, \w+\] is needed"):  # attention's own words
             model.train(training)(torch.stack([x, x]), graph)
@@ -164,7 +163,7 @@ def test_nothing_is_normalised_over_the_trials(name):
         train(model, x, graph, y, trials[:1], stack=True)
 
 
-def test_a_normalisation_starts_anew_with_the_weights():
+def test_a_normalization_starts_anew_with_the_weights():
     norm, x = BatchNorm(3).double(), 2 * torch.randn(8, 3, dtype=torch.float64) + 1
     mean, variance = x.mean(0), x.var(0, correction=0)
     torch.testing.assert_close(norm(x), (x - mean) / (variance + 1e-5).sqrt())
@@ -200,7 +199,7 @@ def test_every_weight_has_a_gradient_and_is_drawn_anew(name):
         assert torch.equal(p, again[n]), n
         assert (p.detach() - before[n] - 1).abs().max() > 0.1, n
     for n, p in model.named_parameters():
-        if n.startswith("norms"):  # at first it normalises and nothing else
+        if n.startswith("norms"):  # at first it only normalizes
             assert (p == n.endswith("weight")).all()
         elif n != "gamma":
             assert 0 < p.abs().max() < 2
@@ -217,8 +216,8 @@ def test_dropout_acts_in_training_only(name):
     still = make(name, dropout=0.0)
     training = still(x, edges)
     assert torch.equal(still(x, edges), training)
-    # By other means and variances, a normalisation differs without any dropout.
-    assert torch.equal(still.eval()(x, edges), training) == (name not in NORMALISED)
+    # By other means and variances, a normalization differs without any dropout.
+    assert torch.equal(still.eval()(x, edges), training) == (name not in NORMALIZED)
 
 
 #: How many places drop: a single one left out, or shared, changes what a seed gives.
@@ -347,7 +346,5 @@ def test_a_single_layer_is_a_model_too():
     for name in [name for name in NAMES if name not in ("MLP", "APPNP", "GPRGNN")]:
         model = make(name, layers=1)
         assert model(x, edges).shape == (N, C), name
-        if name in NORMALISED:  # there is nothing between layers that would keep it from stacking
-            nodes = torch.arange(N)
-            trial = Setting(nodes < 12, nodes >= 12, lr=0.05, weight_decay=0.0, seed=1)
-            assert not model.norms and stackable(model, x, model.operator(edges, N), trial), name
+        if name in NORMALIZED:  # a single layer has no normalization between layers
+            assert not model.norms and model.stackable, name

@@ -1,4 +1,4 @@
-"""Latent positions and neighbourhoods against SciPy, scikit-learn and brute force."""
+"""Latent positions and balls against SciPy, scikit-learn and brute force."""
 
 import sys
 
@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import Isomap
 
 from acm.baselines import geomgcn as module
-from acm.baselines.geomgcn import GeomGCN, ball, divide, hops, isomap, pieces, positions
+from acm.baselines.geomgcn import GeomGCN, ball, components, divide, hops, isomap, positions
 from acm.data.files import cache_folder
 from acm.errors import UsageError
 from acm.filters import adjacency, low_pass
@@ -104,7 +104,7 @@ def test_the_ball_stays_within_a_component():
 
 def test_components_are_what_a_path_connects():
     edges = drawn(80, 1.5)
-    piece = pieces(edges, 80)
+    piece = components(edges, 80)
     path = np.isfinite(shortest_path(scipy_matrix(edges, 80)))
     assert len(set(piece)) > 3
     np.testing.assert_array_equal(piece[:, None] == piece, path)

@@ -1,8 +1,7 @@
 """Layers of the baselines against PyTorch Geometric's, with the same weights.
 
-PyG's `gcn_norm` leaves a raw self-loop at 1 where this package has 2 on the diagonal of `A + I`
-(FIDELITY 1), and its `FAConv` adds loops unless told not to: so the graphs here have no loops,
-but for GAT, whose neighbours are a set in both.
+The graphs have no self-loops, except for GAT. A raw self-loop has 2 on the diagonal of `A + I`
+here and 1 in PyG's `gcn_norm`, and PyG's `FAConv` adds loops by default.
 """
 
 import pytest
@@ -10,10 +9,11 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import add_remaining_self_loops, to_undirected
 
-from acm import baselines
-from acm.baselines.attention import FAConv, GATConv
-from acm.baselines.neighbourhoods import SAGEConv
-from acm.nn.stacked import Affine
+from acm.baselines.attention import FAGCN, GAT, FAConv, GATConv
+from acm.baselines.diffusion import APPNP
+from acm.baselines.jk import GATJK, GCNJK
+from acm.baselines.neighborhoods import GraphSAGE, MixHop, SAGEConv
+from acm.nn.stacked import Linear
 
 N, F, C = 12, 6, 3
 
@@ -37,20 +37,20 @@ def test_gat(graph, mean, loops):
     theirs.lin.weight.data = ours.weight.data.T.clone()
     theirs.att_dst.data, theirs.att_src.data = ours.attention.data.unbind(-1)
     theirs.att_dst.data, theirs.att_src.data = theirs.att_dst.data[None], theirs.att_src.data[None]
-    pattern = baselines.GAT(F, C).operator(edges, N)
+    pattern = GAT(F, C).operator(edges, N)
     torch.testing.assert_close(ours(x, pattern), theirs(x, edges))
 
 
 def test_appnp(graph):
     x, edges = graph
-    model = baselines.APPNP(F, C, K=7, alpha=0.3).eval()
+    model = APPNP(F, C, K=7, alpha=0.3).eval()
     h = model.mlp(x, edges)
     torch.testing.assert_close(model(x, edges), pyg.APPNP(K=7, alpha=0.3)(h, edges))
 
 
 def test_mixhop(graph):
     x, edges = graph
-    model = baselines.MixHop(F, C, hidden=4, dropout=0.0, layers=2)
+    model = MixHop(F, C, hidden=4, dropout=0.0, layers=2)
     layers = [pyg.MixHopConv(i, o, [0, 1, 2], bias=False) for i, o in ((F, 4), (12, C))]
     for layer, linear in zip(layers, model.linears):
         for lin, w in zip(layer.lins, linear.weight.data.chunk(3, 1)):
@@ -61,10 +61,10 @@ def test_mixhop(graph):
 
 def test_sage(graph):
     x, edges = graph
-    edges = torch.cat([edges, torch.tensor([[1, 5], [1, 5]])], 1)  # a loop is a neighbour in both
+    edges = torch.cat([edges, torch.tensor([[1, 5], [1, 5]])], 1)  # a loop makes a neighbor in both
     ours, theirs = SAGEConv(F, 4), pyg.SAGEConv(F, 4, bias=False)
     theirs.lin_r.weight.data, theirs.lin_l.weight.data = ours.weight.data.mT.clone()
-    mean = baselines.GraphSAGE(F, C).operator(edges, N)
+    mean = GraphSAGE(F, C).operator(edges, N)
     torch.testing.assert_close(ours(x, mean), theirs(x, edges))
 
 
@@ -72,9 +72,9 @@ def test_convolutional_sage(graph):
     """Before version 1.6 PyG added the loops that a graph lacks, and had no weight for the node."""
     x, edges = graph
     edges = torch.cat([edges, torch.tensor([[1, 5], [1, 5]])], 1)
-    ours, theirs = Affine(F, 4), pyg.SAGEConv(F, 4, root_weight=False)
+    ours, theirs = Linear(F, 4), pyg.SAGEConv(F, 4, root_weight=False)
     theirs.lin_l.weight.data, theirs.lin_l.bias.data = ours.weight.data.T.clone(), ours.bias.data[0]
-    mean = baselines.GraphSAGE(F, C, aggregator="gcn").operator(edges, N)
+    mean = GraphSAGE(F, C, aggregator="gcn").operator(edges, N)
     looped, _ = add_remaining_self_loops(edges, num_nodes=N)
     torch.testing.assert_close(mean @ ours(x), theirs(x, looped))
 
@@ -85,14 +85,14 @@ def test_fagcn(graph):
     ours = FAConv(F, epsilon=0.2, dropout=0.0)
     theirs = pyg.FAConv(F, eps=0.2, add_self_loops=False)
     theirs.att_r.weight.data, theirs.att_l.weight.data = ours.gate.data.T[:, None].clone()
-    operator = baselines.FAGCN(F, C).operator(edges, N)
+    operator = FAGCN(F, C).operator(edges, N)
     torch.testing.assert_close(ours(x, start, operator), theirs(x, start, edges))
 
 
 @pytest.mark.parametrize("jk", ["max", "cat"])
 def test_gcn_with_jumping_knowledge(graph, jk):
     x, edges = graph
-    model = baselines.GCNJK(F, C, hidden=4, dropout=0.0, layers=3, jk=jk)
+    model = GCNJK(F, C, hidden=4, dropout=0.0, layers=3, jk=jk)
     layers, h = [], x
     for depth, linear in enumerate(model.linears):
         conv = pyg.GCNConv(linear.weight.shape[0], 4, bias=False)
@@ -107,7 +107,7 @@ def test_gcn_with_jumping_knowledge(graph, jk):
 @pytest.mark.parametrize("jk", ["max", "cat"])
 def test_gat_with_jumping_knowledge(graph, jk):
     x, edges = graph
-    model = baselines.GATJK(F, C, hidden=4, dropout=0.0, layers=3, heads=2, jk=jk)
+    model = GATJK(F, C, hidden=4, dropout=0.0, layers=3, heads=2, jk=jk)
     layers, h = [], x
     for depth, ours in enumerate(model.convs):
         conv = pyg.GATConv(ours.weight.shape[0], 4, heads=2, bias=False)

@@ -1,4 +1,4 @@
-"""What models are held against: NumPy in float64, with dense matrices, from the formulas alone."""
+"""Evaluate formulas with dense matrices, in NumPy and float64."""
 
 import numpy as np
 
@@ -16,20 +16,20 @@ def adjacency(edge_index, n):
 
 
 def filters(edge_index, n):
-    """The three filters of section 4.2, with the random-walk normalisation."""
+    """The three filters of section 4.2, with the random-walk normalization."""
     a = adjacency(edge_index, n) + np.eye(n)
     low = a / a.sum(1, keepdims=True)
     return {"low": low, "high": np.eye(n) - low, "identity": np.eye(n)}
 
 
-def mixed(h, w_tilde, w_mix, seen=None, temperature=3):
-    """Steps 2 and 3 of section 4.3, times the number of channels."""
-    seen = h if seen is None else seen
-    logits = np.stack([s @ w for s, w in zip(seen, w_tilde)], 1)
+def mixed(h, w_tilde, w_mix, weighed=None, temperature=3):
+    """Steps 2 and 3 of section 4.3; step 2 sees `weighed` if given, and `h` otherwise."""
+    weighed = h if weighed is None else weighed
+    logits = np.stack([s @ w for s, w in zip(weighed, w_tilde)], 1)
     logits = 1 / (1 + np.exp(-logits))
     alpha = np.exp(logits @ w_mix / temperature)
     alpha /= alpha.sum(1, keepdims=True)
-    return len(h) * sum(alpha[:, [k]] * part for k, part in enumerate(h))
+    return sum(alpha[:, [k]] * part for k, part in enumerate(h))
 
 
 def parameters(module):

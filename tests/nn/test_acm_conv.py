@@ -131,7 +131,7 @@ def test_nodes_permuted_give_outputs_permuted(graph):
 
 
 def test_number_of_parameters_is_that_of_step_2_not_of_the_text():
-    # FIDELITY 20: the shapes give 3 F_l (F_{l-1} + 1) + 9, the text prints 3 F_{l-1} (F_l + 1) + 9.
+    # The shapes give 3 F_l (F_{l-1} + 1) + 9, the text prints 3 F_{l-1} (F_l + 1) + 9.
     conv = ACMConv(5, 7)
     assert sum(p.numel() for p in conv.parameters()) == 3 * 7 * (5 + 1) + 9 != 3 * 5 * (7 + 1) + 9
 

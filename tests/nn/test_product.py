@@ -61,7 +61,7 @@ UNLIKE = [((5, 3), (2, 10, 4)), ((3, 5, 4), (1, 4, 2)), ((2, 5, 4), (4, 4, 2)), 
 
 @pytest.mark.parametrize("x, w", UNLIKE)
 def test_shapes_that_do_not_meet_are_refused(x, w):
-    with pytest.raises(UsageError, match="do not meet") as error:
+    with pytest.raises(UsageError, match="do not match") as error:
         product(torch.randn(*x), torch.randn(*w))
     assert "\n" not in str(error.value)
 

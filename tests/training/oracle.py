@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from acm.baselines import MLP
+from acm.baselines.plain import MLP
 from acm.nn.stacked import squares
 
 # A trial's stream of draws: the epoch, then the dropout layer, then the element.
@@ -43,24 +43,24 @@ def logits(model, x, low, draws, epoch, sparse):
         x = torch.relu(x @ model.first.weight + model.first.bias)
         x = draws.drop(x, epoch, 1) if draws else x
         return x @ model.second.weight + model.second.bias
-    architecture, layer = model.architecture, 0
-    if architecture.input_dropout:
+    layer = 0
+    if model.input_dropout is not None:
         if draws:
             x = (draws.drop_stored if sparse else draws.drop)(x, epoch, layer)
         layer += 1
-    filters = {"low": torch.linalg.matrix_power(low, architecture.hops)}
+    filters = {"low": torch.linalg.matrix_power(low, model.convs[0].hops)}
     filters["identity"] = torch.eye(len(low), dtype=low.dtype)
     filters["high"] = filters["identity"] - filters["low"]
     for depth, conv in enumerate(model.convs):
         if depth:
             x = torch.relu(x)
             x = draws.drop(x, epoch, layer) if draws else x
-        act = torch.relu if architecture.nonlinear else lambda h: h
+        act = torch.relu if conv.act is not None else lambda h: h
         h = []
-        for k, c in enumerate(architecture.channels):
+        for k, c in enumerate(conv.channels):
             own = x @ conv.weight[:, k]
             h += [filters[c] @ act(own) if conv.variant == "acmii" else act(filters[c] @ own)]
-        if not architecture.mix:
+        if not conv.mix:
             x = sum(h)
             continue
         sigma = torch.stack([torch.sigmoid(a @ w) for a, w in zip(h, conv.weight_tilde)], 1)

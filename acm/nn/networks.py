@@ -1,0 +1,114 @@
+"""The paper's networks of ACM layers: MLP-1, SGC, GCN, and the ACM and ACMII forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from acm.filters import SparseMatrix
+from acm.nn.acm_conv import ACMConv
+from acm.nn.checks import CHANNELS, known_channels, random_walk
+from acm.nn.stacked import Dropout
+
+
+class Network(nn.Module):
+    r"""Layers of `ACMConv` with ReLU and dropout between them.
+
+    .. math::
+        H_\ell = \mathrm{Dropout}(\mathrm{ReLU}(\mathrm{ACM}(H_{\ell-1}))), \quad
+        H_0 = X, \quad Y = \mathrm{ACM}(H_{n-1})
+
+    The defaults make ACM-GCN. The other rows differ in the arguments, which `acm.registry` has row
+    by row: GCN has the low-pass channel alone and no ReLU within a layer, for example. As in the
+    authors' release, the mixed output is multiplied by the number of channels.
+
+    Args:
+        in_channels: Features of a node, `F`.
+        out_channels: Classes, `C`.
+        hidden: Width of a hidden layer.
+        dropout: Probability that a value is dropped, on hidden layers and on the input.
+        layers: `n`, the output layer included.
+        channels: The channels of every layer.
+        mix: Whether nodes weigh the channels (step 2 of section 4.3).
+        variant: `"acm"` or `"acmii"`.
+        nonlinear: Whether step 1 has its ReLU.
+        hops: The power of the low-pass filter.
+        input_dropout: Whether dropout acts on the input.
+        snowball: Whether a layer sees :math:`[X, H_1, \dots]` instead of the last `H`.
+
+    Raises:
+        UsageError: If an argument is out of range or unknown.
+    """
+
+    stackable = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        hidden: int = 64,
+        dropout: float = 0.5,
+        layers: int = 2,
+        channels: Sequence[str] = CHANNELS,
+        mix: bool = True,
+        variant: str = "acm",
+        nonlinear: bool = True,
+        hops: int = 1,
+        input_dropout: bool = True,
+        snowball: bool = False,
+    ):
+        super().__init__()
+        self.channels, self.mix, self.snowball = known_channels(channels), mix, snowball
+        self.input_dropout = Dropout(dropout) if input_dropout else None
+        # A network of one layer holds the probability too, so that a trial can set it.
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(max(1, layers - 1)))
+        widths = [in_channels + k * hidden if snowball else hidden for k in range(layers)]
+        ends = [hidden] * (layers - 1) + [out_channels]
+        self.convs = nn.ModuleList(
+            ACMConv(
+                f_in,
+                f_out,
+                variant,
+                self.channels,
+                mix,
+                scale=len(self.channels) if mix else 1,
+                act=torch.relu if nonlinear else None,
+                hops=hops,
+            )
+            for f_in, f_out in zip([in_channels, *widths[1:]], ends)
+        )
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        for conv in self.convs:
+            conv.reset_parameters()
+
+    operator = random_walk
+
+    def forward(
+        self,
+        x: Tensor | SparseMatrix,
+        edge_index: Tensor | SparseMatrix,
+        edge_weight: Tensor | None = None,
+        return_channel_weights: bool = False,
+    ):
+        """Return the logits of all nodes, `[N, C]`.
+
+        With `return_channel_weights=True`, return also a list of each layer's `α`,
+        `[N, channels]`. The other arguments are those of `ACMConv`.
+        """
+        if self.input_dropout is not None:
+            x = self.input_dropout(x)
+        weights, hidden = [], []
+        for depth, conv in enumerate(self.convs):
+            # A snowball's parts stay separate, so that sparse features stay sparse.
+            inputs = (x, *hidden) if self.snowball else hidden[-1] if hidden else x
+            out = conv(inputs, edge_index, edge_weight, return_channel_weights)
+            if return_channel_weights:
+                out, alpha = out
+                weights.append(alpha)
+            if depth < len(self.convs) - 1:
+                hidden.append(self.dropouts[depth](torch.relu(out)))
+        return (out, weights) if return_channel_weights else out

@@ -1,0 +1,9 @@
+"""The classes of `acm.baselines`, by name, as the rows of the registry name them."""
+
+from acm.registry import MODELS
+
+CLASSES = {
+    entry.make.__name__: entry.make
+    for entry in MODELS.values()
+    if str(entry.constructor).startswith("acm.baselines.")
+}
