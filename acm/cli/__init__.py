@@ -1,4 +1,4 @@
-"""The `acm` command: one module a subcommand, each imported in full only when it runs."""
+"""The `acm` command. Each subcommand is one module, which is imported in full only when it runs."""
 
 from __future__ import annotations
 
@@ -7,33 +7,42 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from types import FrameType
+from typing import NoReturn
 
 from acm import __version__
-from acm.cli.run import FAULT, Parser, is_memory
 from acm.errors import UsageError
 
 _COMMANDS = ("data", "metrics", "models", "run", "search")
+_MEMORY = ("allocate memory", "enough memory", "out of memory", "overflow")
+
+
+class Parser(argparse.ArgumentParser):
+    """Parse arguments, and answer a wrong one with one line and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, without the usage."""
+        message = " ".join(message.removeprefix("argument ").split())
+        self.exit(2, f"acm: {message} (see `{self.prog} --help`)\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the whole command line."""
     parser = Parser(
         prog="acm",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Rerun the experiments of the ACM-GNN paper (Luan et al., 2021).",
         epilog="""\
 examples:
-  acm data list                                  what graphs there are
-  acm data fetch cornell                         download one and check it
-  acm metrics cornell                            how heterophilic it is
-  acm models                                     what models there are
+  acm data list                                  list the graphs
+  acm data fetch cornell                         download a graph and check its files
+  acm metrics cornell                            measure its homophily
+  acm models                                     list the models
   acm run --dataset cornell --model ACM-GCN      train one cell of Table 3 and compare
   acm search --dataset texas --model GCN         choose hyperparameters by validation
 
-Bad input is answered by one line and exit code 2.""",
+Wrong input gives one line and exit code 2.""",
     )
     parser.add_argument("--version", action="version", version=f"acm {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -43,77 +52,78 @@ Bad input is answered by one line and exit code 2.""",
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 1 (checks failed), 2 (bad input), 130."""
+    """Run the command line, and return its exit code.
+
+    Args:
+        arguments: The words after `acm`; by default those of this process.
+
+    Returns:
+        0, or 1 if a check failed, 2 after wrong input, 130 after Ctrl-C.
+    """
     if hasattr(sys.stdout, "reconfigure"):
-        # A terminal that knows no `±` shows `?` instead.
-        sys.stdout.reconfigure(errors="replace")
+        sys.stdout.reconfigure(errors="replace")  # a terminal without `±` shows `?`
     if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGINT, _end_at_once)
     try:
         try:
             args = build_parser().parse_args(arguments)
-            return args.run(args) or 0
+            return args.main(args) or 0
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # here a fault of the output can still be said
+                sys.stdout.flush()  # an output error is still reported below
     except UsageError as error:
-        print(f"acm: {error}", file=sys.stderr)
-        return 2
+        return _fail(str(error))
     except KeyboardInterrupt as stop:
-        if arguments is None:  # only the line that says so is left
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            _end_workers()
         print(f"acm: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader of our output has gone (`acm data list | head`): nothing is wrong.
+    except BrokenPipeError:  # the reader of the output has ended, as in `acm data list | head`
         _discard_output()
         return 0
-    except (OSError, MemoryError, RuntimeError) as error:
-        if isinstance(error, OSError) and error.filename is None:
-            fault = f"cannot write the output: {error.strerror or error}"
-            _discard_output()
-        elif isinstance(error, OSError):
-            fault = str(error)
-        elif is_memory(error):
-            fault = FAULT
-        else:
+    except OSError as error:
+        if error.filename is not None:
+            return _fail(str(error))
+        _discard_output()
+        return _fail(f"cannot write the output: {error.strerror or error}")
+    except (MemoryError, RuntimeError) as error:
+        text = str(error).lower()
+        if isinstance(error, RuntimeError) and not any(words in text for words in _MEMORY):
             raise
-        print(f"acm: {fault}", file=sys.stderr)
-        return 2
+        return _fail("there is not enough memory: try a smaller --hidden or fewer --processes")
 
 
-def _interrupt(_, frame: FrameType | None) -> None:
-    """Ctrl-C: what runs is told to stop, which takes as long as an epoch."""
-    if _imports(frame):  # modules half made would give errors of their own
-        _insist()
-    signal.signal(signal.SIGINT, _insist)
-    raise KeyboardInterrupt
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let the first Ctrl-C inside the block raise KeyboardInterrupt, so that work can be counted.
+
+    Outside such a block, and at the second Ctrl-C, the process ends at once.
+    """
+    if signal.getsignal(signal.SIGINT) is not _end_at_once:
+        yield
+        return
+
+    def interrupt(*_) -> NoReturn:
+        signal.signal(signal.SIGINT, _end_at_once)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, _end_at_once)
 
 
-def _end_workers() -> None:
-    """See to it that nothing is started any more, if anything has been."""
-    if workers := sys.modules.get("acm.experiments.workers"):
-        with contextlib.suppress(AttributeError):  # half imported it has started nothing
-            workers.end_server()
-
-
-def _imports(frame: FrameType | None) -> bool:
-    """Whether that is inside of an import."""
-    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
-        frame = frame.f_back
-    return frame is not None
-
-
-def _insist(*_) -> None:
-    """Ctrl-C again, or in an import: end at once. What is in the store stays, as after a kill."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would come between line and end
-    _end_workers()
+def _end_at_once(*_) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.write(2, b"acm: interrupted\n")
     os._exit(130)
 
 
+def _fail(message: str) -> int:
+    print(f"acm: {message}", file=sys.stderr)
+    return 2
+
+
 def _discard_output() -> None:
-    """Keep the interpreter from writing, at its end, what could not be written."""
+    """Redirect standard output to nowhere, so that the interpreter does not write it at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

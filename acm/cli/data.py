@@ -1,4 +1,4 @@
-"""`acm data`: which graphs there are, and whether their files are at hand and sound."""
+"""`acm data`: list, download and check the graphs."""
 
 from __future__ import annotations
 
@@ -8,31 +8,28 @@ from acm.data.names import DATASETS
 
 
 def add_parser(subparsers) -> None:
-    """Register `acm data list|fetch|verify`."""
+    """Add `acm data list|fetch|verify` to the command line."""
     parser = subparsers.add_parser(
         "data",
         help="list, fetch and verify the graphs",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="The raw data: what there is, download it, check it.",
+        description="List the raw data, download it, or check it.",
         epilog="""\
 environment:
   ACM_DATA_MIRROR   a folder or http(s) address to read from instead of the public one
-  ACM_DATA_CACHE    the folder of downloaded files
-  ACM_DATA_TIMEOUT  seconds of silence, or of less than 1 kB each, after which a server counts as
-                    stalled (20)""",
+  ACM_DATA_CACHE    the folder of downloads and parsed graphs
+  ACM_DATA_TIMEOUT  seconds without data after which a download fails (20)""",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    for name, run, text in (
-        ("list", _list, "names, what they are, and whether they are at hand"),
-        ("fetch", _fetch, "download what is missing, checked against the registry"),
+    for name, function, text in (
+        ("list", _list, "list the graphs, and say whether their files are available"),
+        ("fetch", _fetch, "download missing files, and check them against the registry"),
         ("verify", _verify, "check every raw file; exit code 1 if one is missing or damaged"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        action.set_defaults(run=run)
+        action.set_defaults(main=function)
         if name != "list":
-            action.add_argument(
-                "names", nargs="*", metavar="NAME", help="names of data sets (default: all)"
-            )
+            action.add_argument("names", nargs="*", metavar="NAME", help="graphs (default: all)")
 
 
 def _list(args) -> None:
@@ -40,9 +37,8 @@ def _list(args) -> None:
 
     width = max(map(len, DATASETS))
     for name, dataset in DATASETS.items():
-        print(
-            f"{name:{width}}  {'at hand' if available(name) else '  -    '}  {dataset.description}"
-        )
+        state = "available" if available(name) else "-"
+        print(f"{name:{width}}  {state:9}  {dataset.description}")
 
 
 def _fetch(args) -> None:
@@ -50,7 +46,7 @@ def _fetch(args) -> None:
 
     for name in args.names or DATASETS:
         fetch([name])
-        print(f"{name}: at hand")
+        print(f"{name}: available")
 
 
 def _verify(args) -> int:
@@ -58,23 +54,18 @@ def _verify(args) -> int:
 
     bad = 0
     for status in verify(args.names or None):
-        if status.state == "ok":
-            print(f"ok       {status.file.dataset}  {status.file.path}")
-            continue
-        bad += 1
-        found = (
-            ""
-            if status.state == "missing"
-            else (
+        line = f"{status.state:8} {status.file.dataset}  {status.file.path}"
+        if status.state != "ok":
+            bad += 1
+        if status.state not in ("ok", "missing"):
+            line += (
                 f"  {status.found_size} bytes, sha256 {status.found_sha256}; expected"
                 f" {status.file.size} bytes, sha256 {status.file.sha256}"
             )
-        )
-        print(f"{status.state:8} {status.file.dataset}  {status.file.path}{found}")
+        print(line)
     if not bad:
-        print("every file is as the registry has it")
-    elif mirror_folder():
-        print(f"{bad} missing or damaged: correct the files in ACM_DATA_MIRROR")
-    else:
-        print(f"{bad} missing or damaged: `acm data fetch` downloads them")
-    return int(bad > 0)
+        print("every file agrees with the registry")
+        return 0
+    advice = "correct the files in ACM_DATA_MIRROR" if mirror_folder() else "`acm data fetch` downloads them"
+    print(f"{bad} file{'s are' if bad > 1 else ' is'} missing or damaged: {advice}")
+    return 1

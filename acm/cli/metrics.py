@@ -1,4 +1,4 @@
-"""`acm metrics`: how homophilic a graph is, the user's own included."""
+"""`acm metrics`: measure the homophily of a graph, one of the paper's or the user's own."""
 
 from __future__ import annotations
 
@@ -9,97 +9,94 @@ from pathlib import Path
 
 
 def add_parser(subparsers) -> None:
-    """Register `acm metrics`."""
+    """Add `acm metrics` to the command line."""
     parser = subparsers.add_parser(
         "metrics",
         help="measure how homophilic a graph is",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="All homophily metrics of a graph, exactly and in linear time.",
+        description="Compute all homophily metrics of a graph, exactly and in linear time.",
         epilog="""\
 GRAPH is a name of `acm data list` or a file:
   graph.npz     edge_index [2, E] or edges [E, 2]; y or node_labels [N]; perhaps x or node_features
-  graph.pt      a PyG Data saved with torch.save, or its to_dict(); no pickled code is run
+  graph.pt      a PyG Data saved with torch.save, or its to_dict(); pickled code is never run
   edges.csv     two nodes a line, with --labels: a node and its label a line, or labels in order
 
-The interval shows what ties leave open: the share of nodes for which a comparison holds strictly,
-and the share for which it holds at all. Where rounding leaves nodes undecided, their number stands
-behind it. A value that is 0 / 0 on this graph is nan, and null in JSON. Labels of a file are
-numbered by their distinct values.
+A file with more columns needs the names or numbers of its columns. Lines that begin with # are
+comments. The first lines of the output say what was read.
+
+An interval shows what ties leave open: from the share of nodes whose comparison holds strictly to
+the share whose comparison holds with equality. A value that is 0 / 0 on this graph, such as every
+edge homophily of a graph without edges, is nan, and null in JSON.
 
 examples:
   acm metrics texas
   acm metrics my_edges.csv --labels my_labels.csv --json
-  acm metrics chameleon --ties '>'               as Table 7 counts ties of features""",
+  acm metrics trades.csv --source buyer --target seller --labels firms.csv --label sector
+  acm metrics chameleon --ties '>'               count ties of features as Table 7 does""",
     )
-    parser.add_argument("graph", metavar="GRAPH", help="name of a data set, or a file")
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="labels of an edge list")
+    parser.add_argument("graph", metavar="GRAPH", help="name of a graph, or a file")
+    files = parser.add_argument_group("how to read an edge list")
+    files.add_argument("--labels", type=Path, metavar="FILE", help="file of the labels")
+    files.add_argument("--sep", metavar="S", help="separator of both files (default: , ; or blank)")
+    files.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether both files begin with names of columns",
+    )
+    for name, text in (
+        ("source", "where edges begin"),
+        ("target", "where edges end"),
+        ("node", "the labeled nodes"),
+        ("label", "their labels"),
+    ):
+        files.add_argument(f"--{name}", metavar="COLUMN", help=f"column of {text}: name, or 0, 1 …")
     parser.add_argument(
         "--direction",
         choices=("undirected", "out", "in"),
         default="undirected",
-        help="whose neighbour a node is (default: that of both ends)",
+        help="which nodes are neighbors (default: both ends of an edge)",
     )
     parser.add_argument(
         "--loops",
         choices=("remove", "keep", "add"),
         default="keep",
-        help="self-loops in the aggregation (default: keep); edges that are counted have none",
+        help="self-loops in the aggregation (default: keep); edge counts never include them",
     )
     parser.add_argument(
         "--ties",
         choices=(">=", ">"),
         default=">=",
-        help="whether equal means count as a success (default: >=, they do)",
+        help="whether equal means count as a success (default: >=, yes)",
     )
     parser.add_argument(
-        "--raw-features",
-        action="store_true",
-        help="take features as they are instead of dividing rows by their sums",
+        "--raw-features", action="store_true", help="do not divide feature rows by their sums"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(main=main)
 
 
-def _run(args) -> None:
+def main(args) -> None:
+    """Print what was read, and all metrics."""
     from acm.metrics import all_metrics
 
-    x, edge_index, y = _graph(args)
-    found = all_metrics(
-        x,
-        edge_index,
-        y,
-        direction=args.direction,
-        loops=args.loops,
-        ties=args.ties,
-        normalize_features=not args.raw_features,
-    )
-    rows = {name: _facts(value) for name, value in found.items()}
+    x, edge_index, y, description = _graph(args)
+    conventions = {
+        "direction": args.direction,
+        "loops": args.loops,
+        "ties": args.ties,
+        "normalize_features": not args.raw_features,
+    }
+    rows = {n: _facts(v) for n, v in all_metrics(x, edge_index, y, **conventions).items()}
     nodes, classes = len(y), int(y.max()) + 1
     if args.json:
-        conventions = {
-            "direction": args.direction,
-            "loops": args.loops,
-            "ties": args.ties,
-            "normalize_features": not args.raw_features,
-        }
-        print(
-            json.dumps(
-                {
-                    "graph": args.graph,
-                    "nodes": nodes,
-                    "classes": classes,
-                    "conventions": conventions,
-                    "metrics": rows,
-                },
-                indent=1,
-                ensure_ascii=False,
-            )
-        )
+        result = {"graph": args.graph, "nodes": nodes, "classes": classes, "read": description}
+        result |= {"conventions": conventions, "metrics": rows}
+        print(json.dumps(result, indent=1, ensure_ascii=False))
         return
-    print(
-        f"{args.graph}: {nodes:,} node{'s' * (nodes != 1)}, {classes}"
-        f" class{'es' * (classes != 1)}, {args.direction}"
-    )
+    for line in description:
+        print(line)
+    plural = "s" * (nodes != 1), "es" * (classes != 1)
+    print(f"{args.graph}: {nodes:,} node{plural[0]}, {classes} class{plural[1]}, {args.direction}")
     width = max(map(len, rows))
     for name, facts in rows.items():
         value = float("nan") if facts["value"] is None else facts["value"]
@@ -116,35 +113,31 @@ def _graph(args):
     from acm.data.names import DATASETS
     from acm.errors import UsageError, unknown
 
-    path = Path(args.graph)
+    options = ("labels", "sep", "header", "source", "target", "node", "label")
     if args.graph in DATASETS:
-        if args.labels is not None:
-            raise UsageError(f"{args.graph} has its own labels: leave --labels out")
+        for name in options:
+            if getattr(args, name) is not None:
+                raise UsageError(f"{args.graph} has its own labels and edges: leave --{name} out")
         from acm.data import load
 
         data = load(args.graph, directed=args.direction != "undirected")
-        return data.x, data.edge_index, data.y
-    if path.is_file():
-        from acm.cli.graph_file import read_graph
-
-        return read_graph(path, args.labels)
+        return data.x, data.edge_index, data.y, []
+    path = Path(args.graph)
     if path.is_dir():
-        raise UsageError(
-            f"{args.graph} is a folder and no data set: a file or a name of"
-            " `acm data list` is needed"
-        )
-    if path.suffix or "/" in args.graph:
-        raise UsageError(f"there is no file {path}")
-    raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
+        raise UsageError(f"{path} is a folder: a file or a name of `acm data list` is needed")
+    if not path.is_file():
+        if path.suffix or "/" in args.graph:
+            raise UsageError(f"there is no file {path}")
+        raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
+    from acm.cli.graph_file import read_graph
+
+    return read_graph(path, **{name: getattr(args, name) for name in options})
 
 
 def _facts(value: float) -> dict[str, object]:
-    """A metric's value, and what is known of its ties, in types that JSON has."""
+    """Return a metric's value and its ties in types that JSON has."""
     facts: dict[str, object] = {"value": None if isnan(value) else float(value)}
     if hasattr(value, "interval"):
-        facts |= {
-            "interval": list(value.interval),
-            "ties": value.ties,
-            "undecided": int(value.undecided.sum()),
-        }
+        facts["interval"], facts["ties"] = list(value.interval), value.ties
+        facts["undecided"] = int(value.undecided.sum())
     return facts

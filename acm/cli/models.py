@@ -1,4 +1,4 @@
-"""`acm models`: which models there are, and the card of each."""
+"""`acm models`: list the models, or show the card of one."""
 
 from __future__ import annotations
 
@@ -6,50 +6,52 @@ import argparse
 
 
 def add_parser(subparsers) -> None:
-    """Register `acm models`."""
+    """Add `acm models` to the command line."""
     parser = subparsers.add_parser(
         "models",
-        help="list the models of the tables, or tell of one",
+        help="list the models of the tables, or show one",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="""\
-Every model that `acm run` knows: the rows of Tables 2, 3 and 8, what is beyond them, and models of
-your own. With a name: its equation, what it does with heterophily, its hyperparameters, and where
-those of each graph come from.""",
+List every model that `acm run` can train: the rows of Tables 2, 3 and 8, later models, and your
+own. With a name: its equation, what it does with heterophily, its hyperparameters, and their
+source for each graph.""",
         epilog="""\
 columns:
-  tables   of the paper that print the model
-  weights  how many there are on Cora, with the recipe for it
+  tables   the paper's tables that print the model
   stacks   whether many trainings of it run at once
-  recipes  how many of the paper's ten graphs have a published optimum (random splits)
+  recipes  on how many of the paper's ten graphs its optimum is printed (random splits)
 
 environment:
-  ACM_MODELS   modules or .py files, with commas between them, that register models of your own""",
+  ACM_MODELS   modules or .py files, separated by commas, that register models of your own""",
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="tell of this one")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show this model only")
     parser.add_argument(
         "--split-scheme",
         default="random",
         metavar="random|fixed",
-        help="whose recipes to tell of (default: random)",
+        help="whose recipes to show (default: random)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(main=main)
 
 
-def run(args) -> None:
-    """Print the list or the card."""
+def main(args) -> None:
+    """Print the list, or the card of one model."""
     from acm.errors import unknown
     from acm.experiments.recipes import SPLIT_SCHEMES
     from acm.registry import MODELS, model_name
-    from acm.report.pages.models import card_text, origins, size, stacks
 
     if args.split_scheme not in SPLIT_SCHEMES:
         raise unknown("split scheme", args.split_scheme, SPLIT_SCHEMES)
     if args.name is not None:
+        from acm.report.pages.models import card_text
+
         print(card_text(model_name(args.name), args.split_scheme))
         return
+    from acm.report.pages.models import origins
+
     width = max(map(len, MODELS))
-    print(f"{'model':{width}}  {'tables':8} {'weights':>9}  stacks  recipes")
+    print(f"{'model':{width}}  {'tables':8}  stacks  recipes")
     for name, entry in MODELS.items():
-        tables = ", ".join(map(str, entry.tables)) or ("beyond" if entry.beyond else "own")
-        recipes = origins(name, args.split_scheme)
-        print(f"{name:{width}}  {tables:8} {size(name):>9}  {stacks(name):6}  {recipes}")
+        tables = ", ".join(map(str, entry.tables)) or ("later" if entry.beyond else "yours")
+        stacks = "yes" if entry.stackable else "no"
+        print(f"{name:{width}}  {tables:8}  {stacks:6}  {origins(name, args.split_scheme)}")

@@ -8,12 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 
 from acm import experiments
 from acm.cli import build_parser, main
+from acm.cli.options import workers_of
 from acm.data.files import raw_files
 from acm.data.names import DATASETS
 from acm.registry import MODELS
@@ -124,7 +124,7 @@ def test_an_impossible_store_is_noticed_before_anything_is_trained(
     place, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "file").write_text("no store\n")
-    monkeypatch.setattr(experiments, "run", None)  # a call would fail
+    monkeypatch.setattr(experiments, "run_trials", None)  # a call would fail
     assert main([*GCN, "--splits", "1", *QUICK, "--store", str(tmp_path / place)]) == 2
     said = capsys.readouterr()
     assert said.err.count("\n") == 1 and said.out == ""
@@ -134,7 +134,7 @@ def test_too_little_memory_is_one_line(tmp_path, monkeypatch, capsys):
     def run(*_, **__):
         torch.empty(2**60)
 
-    monkeypatch.setattr(experiments, "run", run)
+    monkeypatch.setattr(experiments, "run_trials", run)
     assert main([*GCN, "--store", str(tmp_path / "runs.csv")]) == 2
     assert capsys.readouterr().err.startswith("acm: there is not enough memory")
 
@@ -143,7 +143,7 @@ def test_other_faults_of_ours_are_not_hidden(tmp_path, monkeypatch):
     def run(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(experiments, "run", run)
+    monkeypatch.setattr(experiments, "run_trials", run)
     with pytest.raises(RuntimeError, match="a bug"):
         main([*GCN, "--store", str(tmp_path / "runs.csv")])
 
@@ -209,9 +209,8 @@ def test_an_impatient_ctrl_c_is_no_traceback(tmp_path):
     assert said.count("\n") == 1 and said.startswith("acm: interrupted")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such server")
-@pytest.mark.parametrize("wait", [0, 0.5, 1, 1.5, 2])
-def test_ctrl_c_while_the_workers_are_being_started_is_no_traceback(wait, tmp_path):
+@pytest.mark.parametrize("wait", [0.1, 1, 2, 3])
+def test_ctrl_c_to_all_processes_at_any_time_is_no_traceback(wait, tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "acm", *GCN, "--splits", "200", *QUICK],
         cwd=tmp_path,
@@ -220,15 +219,11 @@ def test_ctrl_c_while_the_workers_are_being_started_is_no_traceback(wait, tmp_pa
         start_new_session=True,  # a terminal interrupts all of them at once
         text=True,
     )
-    own = psutil.Process(process.pid)
-    while not any("forkserver" in "".join(child.cmdline()) for child in own.children()):
-        assert process.poll() is None
-        time.sleep(0.001)
-    time.sleep(wait)  # the server imports PyTorch in the meantime
+    time.sleep(wait)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert said.count("\n") == 1 and said.startswith("acm: interrupted")
+    assert process.returncode in (130, -signal.SIGINT)  # before Python itself has begun
+    assert said == "" or said.startswith("acm: interrupted") and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
@@ -243,7 +238,7 @@ def test_what_is_left_of_a_killed_run_says_nothing(end, tmp_path):
 def test_data_verify_and_fetch(capsys):
     assert main(["data", "fetch", "texas"]) == 0
     assert main(["data", "verify", "texas"]) == 0
-    assert "every file is as the registry has it" in capsys.readouterr().out
+    assert "every file agrees with the registry" in capsys.readouterr().out
 
 
 def test_data_verify_says_what_is_missing(tmp_path):
@@ -268,21 +263,19 @@ def test_one_damaged_file_is_not_many(tmp_path, monkeypatch, capsys):
     assert main(["data", "verify", "tolokers"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("damaged  tolokers  ")
-    assert said[1] == "1 file is not sound: `acm data fetch` gets it"
+    assert said[1] == "1 file is missing or damaged: correct the files in ACM_DATA_MIRROR"
 
 
 def test_models_lists_every_row(capsys):
     assert main(["models"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split() == ["model", "tables", "weights", "stacks", "recipes"]
+    assert head.split() == ["model", "tables", "stacks", "recipes"]
     assert [line.split("  ")[0].strip() for line in lines] == list(MODELS)
     there = {line.split("  ")[0].strip(): line for line in lines}
-    assert "2, 3, 8" in there["ACM-GCN"] and "beyond" in there["ACM-GCN+"]
-    # Cora has 1433 features and 7 classes; GCN has no biases.
-    assert f"{64 * (1433 + 7):,}" in there["GCN"]
+    assert "2, 3, 8" in there["ACM-GCN"] and "later" in there["ACM-GCN+"]
     normalised = ("MixHop", "GCN+JK", "GAT+JK")  # over the nodes of one graph
     for name, line in there.items():
-        assert "scikit" in line or (" no " if name in normalised else " yes ") in line
+        assert (" no " if name in normalised else " yes ") in line
 
 
 def test_a_models_card(capsys):
@@ -310,7 +303,7 @@ def test_run_says_where_the_recipe_is_from(tmp_path, monkeypatch, capsys):
     assert main([*arguments, *QUICK, "--options", "layers=1", "--options", "lambda=1"]) == 0
     assert "lambda 1" in capsys.readouterr().out
     assert main([*arguments, "--options", "layers=1", "--options", "layers=2"]) == 2
-    assert "--options layers=2: layers is given twice, as 1 as well" in capsys.readouterr().err
+    assert "--options layers=2: layers is already given as 1" in capsys.readouterr().err
     assert main([*arguments, "--options", "layers"]) == 2
     assert "NAME=X is needed" in capsys.readouterr().err
 
@@ -329,7 +322,7 @@ def test_a_search_over_a_models_own_ends_in_the_command_that_tests_it(tmp_path, 
         ("alpha", "NAME=X is needed"),
         ("alpha=0.1,x", "alpha='x': a number is needed"),
         ("beta=1", "unknown hyperparameter 'beta'"),
-        ("weight_decay=1", "--options weight_decay=1: that is --weight-decay 1"),
+        ("weight_decay=1", "--options weight_decay=1: use --weight-decay 1"),
     ):
         assert main(["search", *name, *asked[:-1], wrong, *where]) == 2
         error = capsys.readouterr().err
@@ -364,50 +357,7 @@ def test_what_cannot_be_read_is_one_line_without_the_usage(arguments, words, cap
         main(arguments)
     assert stop.value.code == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and said.startswith(f"acm: {words}") and "--help` tells" in said
-
-
-@pytest.mark.parametrize(
-    ("model", "options", "words"),
-    [
-        ("GCN", [], "the sizes of GCN are the usual ones, so fewer --processes"),
-        ("GCN", ["--hidden", "8000"], "a smaller --hidden 8000 (64 is usual) may do"),
-        ("GAT", ["--options", "heads=9000"], "a smaller --options heads=9000 (8 is usual) may do"),
-        (
-            "GAT",
-            ["--options", "heads=16", "out_heads=900", "--hidden", "640"],
-            "a smaller --options out_heads=900 (1 is usual) or --hidden 640 (64 is usual) or"
-            " --options heads=16 (8 is usual) may do",
-        ),
-    ],
-)
-def test_too_little_memory_names_what_is_too_large(
-    model, options, words, tmp_path, monkeypatch, capsys
-):
-    def run(*_, **__):
-        torch.empty(2**60)
-
-    monkeypatch.setattr(experiments, "run", run)
-    rest = ["--lr", "0.1", "--weight-decay", "0", "--dropout", "0", *options]
-    place = ["--store", str(tmp_path / "runs.csv")]
-    assert main(["run", "--dataset", "synthetic", "--model", model, *rest, *place]) == 2
-    said = capsys.readouterr().err
-    assert said == f"acm: there is not enough memory for this: {words}" + (
-        "\n" if options else " or more memory may do\n"
-    )
-
-
-def test_a_model_beyond_all_memory_is_told_what_is_too_large(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    # No machine has the terabytes, so nothing is allocated.
-    large = ["--options", "heads=10000", "--hidden", "1000000", "--quiet"]
-    assert main(["run", "--dataset", "synthetic", "--model", "GAT", "--splits", "1", *large]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "a smaller --hidden 1000000 (64 is usual) or --options heads=10000 (8 is usual)" in said
-    monkeypatch.setattr(experiments, "search", lambda *_: torch.empty(2**60))
-    assert main(["search", *GCN[1:], "--hidden", "32,4096"]) == 2
-    assert "a smaller --hidden 4096 (64 is usual) may do" in capsys.readouterr().err
+    assert said.count("\n") == 1 and said.startswith(f"acm: {words}") and "--help`)" in said
 
 
 @pytest.mark.parametrize("form", ["{name}", "./{name}", "{whole}", "{whole}/", "folder.py"])
@@ -421,20 +371,14 @@ def test_a_folder_is_no_file_of_models(form, tmp_path):
     assert "folder" in done.stderr.split("(")[1] and "path of a .py file" in done.stderr
 
 
-def test_processes_are_the_default_where_there_are_some(monkeypatch):
-    from acm.cli.run import place
-    from acm.experiments import workers
-
-    def asked(command, *more):
+def test_processes_are_the_default_for_more_than_one_training():
+    def workers(command, *more):
         words = [command, "--dataset", "cornell", "--model", "GCN", *more]
-        return place(build_parser().parse_args(words))
+        return workers_of(build_parser().parse_args(words))
 
-    monkeypatch.setattr(workers, "possible", lambda: True)
-    assert asked("run").kind == asked("search", "--splits", "1").kind == "processes"
-    assert asked("run", "--threads", "2").kind == "here"
-    assert asked("run", "--splits", "1") is None and asked("run", "--device", "cuda") is None
-    monkeypatch.setattr(workers, "possible", lambda: False)
-    assert asked("run") is None
+    assert workers("run").kind == workers("search", "--splits", "1").kind == "processes"
+    assert workers("run", "--threads", "2").kind == "here"
+    assert workers("run", "--splits", "1") is None and workers("run", "--device", "cuda") is None
 
 
 def test_a_models_file_that_fails_is_one_line_with_workers_too(tmp_path):

@@ -166,8 +166,8 @@ def files(folder):
         (["nowhere.npz"], "no file nowhere.npz"),
         (["edges.csv"], "--labels"),
         (["edges.csv", "--labels", "nowhere.csv"], "no file nowhere.csv"),
-        (["edges.csv", "--labels", "few.csv"], "edge 1 2, a node of which has no label"),
-        (["late.csv", "--labels", "few.csv"], "edge 7 1, a node of which has no label"),
+        (["edges.csv", "--labels", "few.csv"], "line 2: the edge 1 2 has a node without a label"),
+        (["late.csv", "--labels", "few.csv"], "line 1: the edge 7 1 has a node without a label"),
         (["edges.csv", "--labels", "twice.csv"], "node 0 twice"),
         (["flat.csv", "--labels", "labels.csv"], "one column"),
         (["empty.csv", "--labels", "labels.csv"], "not a table"),
@@ -282,10 +282,10 @@ def test_headings_and_labels_of_text_files(tmp_path, capsys, edges, labels):
 @pytest.mark.parametrize(
     "edges, labels, words",
     [
-        ("8,9\n" + NUMBERS, "0\n0\n1\n1\n", "edge 8 9, a node of which has no label"),
-        ("8,x\n" + NUMBERS, "0\n0\n1\n1\n", "edge 8 x, a node of which has no label"),
-        ("von,nach\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n", "if that is a heading, begin it with #"),
-        (NUMBERS + "3\n", "0\n0\n1\n1\n", "edge 3 , a node"),
+        ("8,9\n" + NUMBERS, "0\n0\n1\n1\n", "line 1: the edge 8 9 has a node without a label"),
+        ("8,x\n" + NUMBERS, "0\n0\n1\n1\n", "begins with '8 x'"),
+        ("von,nach\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n", "if the line is a heading, add --header"),
+        (NUMBERS + "3\n", "0\n0\n1\n1\n", "line 4: the edge 3  has a node"),
         (WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", "begins with 'wer was'"),
         (WORDS, "name,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'name x'"),
         (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "begins with ' 0'"),
@@ -299,7 +299,7 @@ def test_headings_and_labels_of_text_files(tmp_path, capsys, edges, labels):
         (NUMBERS, "0\n0\nnan\n1\n", "line 3: node 2 has no label"),
         (NUMBERS, "0\n0\n\n1\n1\n", "line 3: node 2 has no label"),
         (NUMBERS, "0,1\n1,0\n2,-1\n3,1\n", "line 3: node 2 has the label -1"),
-        (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "line 3: there is no node before"),
+        (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "line 3: the label 1 has no node"),
     ],
 )
 def test_what_is_unclear_in_a_text_file_is_refused(tmp_path, capsys, edges, labels, words):
