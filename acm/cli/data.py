@@ -66,6 +66,8 @@ def _verify(args) -> int:
     if not bad:
         print("every file agrees with the registry")
         return 0
-    advice = "correct the files in ACM_DATA_MIRROR" if mirror_folder() else "`acm data fetch` downloads them"
+    advice = "`acm data fetch` downloads them"
+    if mirror_folder():
+        advice = "correct the files in ACM_DATA_MIRROR"
     print(f"{bad} file{'s are' if bad > 1 else ' is'} missing or damaged: {advice}")
     return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 
 from acm.cli import interruptible
 from acm.cli.options import (
@@ -18,6 +19,9 @@ from acm.cli.options import (
 
 def add_parser(subparsers) -> None:
     """Add `acm run` to the command line."""
+    from acm.models import MODELS  # needs no PyTorch
+
+    models = textwrap.fill(", ".join(MODELS), 96, initial_indent="  ", subsequent_indent="  ")
     parser = subparsers.add_parser(
         "run",
         help="train one cell of a table and compare it with the paper's",
@@ -26,7 +30,10 @@ def add_parser(subparsers) -> None:
 Train a model on several splits of a graph by the released training rule, keep one record per
 split, and compare the mean test accuracy with the paper's. Records in the store are not trained
 again, so an interrupted run continues where it stopped.""",
-        epilog="""\
+        epilog=f"""\
+models:
+{models}
+
 examples:
   acm run --dataset texas --model ACMII-GCN
   acm run --dataset cora --model GCN --splits 3 --lr 0.01 --weight-decay 5e-4 --dropout 0.5

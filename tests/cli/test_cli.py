@@ -273,9 +273,9 @@ def test_models_lists_every_row(capsys):
     assert [line.split("  ")[0].strip() for line in lines] == list(MODELS)
     there = {line.split("  ")[0].strip(): line for line in lines}
     assert "2, 3, 8" in there["ACM-GCN"] and "later" in there["ACM-GCN+"]
-    normalised = ("MixHop", "GCN+JK", "GAT+JK")  # over the nodes of one graph
+    normalized = ("MixHop", "H2GCN", "GCN+JK", "GAT+JK")  # over the nodes of one graph
     for name, line in there.items():
-        assert (" no " if name in normalised else " yes ") in line
+        assert (" no " if name in normalized else " yes ") in line
 
 
 def test_a_models_card(capsys):
