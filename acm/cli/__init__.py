@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without `±` shows `?`
     if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_at_once)
+        # Otherwise Python's own helper process warns of semaphores after a kill.
+        os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     try:
         try:
             args = build_parser().parse_args(arguments)
@@ -74,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _fail(str(error))
     except KeyboardInterrupt as stop:
+        if arguments is None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line is enough
         print(f"acm: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of the output has ended, as in `acm data list | head`

@@ -21,7 +21,8 @@ def add_parser(subparsers) -> None:
     """Add `acm run` to the command line."""
     from acm.models import MODELS  # needs no PyTorch
 
-    models = textwrap.fill(", ".join(MODELS), 96, initial_indent="  ", subsequent_indent="  ")
+    names = ", ".join(MODELS)
+    models = textwrap.indent(textwrap.fill(names, 96, break_on_hyphens=False), "  ")
     parser = subparsers.add_parser(
         "run",
         help="train one cell of a table and compare it with the paper's",
