@@ -73,8 +73,10 @@ def main(args) -> None:
     """Train the cell, print one line per split, and the comparison."""
     from acm.experiments import Store, run_trials, trials_of
     from acm.experiments.recipes import complete
+    from acm.kernels.memory import keep_freed_memory
     from acm.report.comparison import compare
 
+    keep_freed_memory()
     workers = workers_of(args)
     values = {name: getattr(args, name) for name in HYPERPARAMETERS} | read_options(args.options)
     trials = trials_of(

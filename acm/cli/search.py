@@ -64,7 +64,9 @@ def main(args) -> None:
     """Search, print the best configurations, and the command that tests the first."""
     from acm.experiments import search
     from acm.experiments.recipes import in_words
+    from acm.kernels.memory import keep_freed_memory
 
+    keep_freed_memory()
     space, workers = _space(args), workers_of(args)
     try:
         with interruptible():

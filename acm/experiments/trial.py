@@ -15,6 +15,7 @@ from acm.errors import UsageError, unknown
 from acm.experiments.recipes import HYPERPARAMETERS, SPLIT_SCHEMES, arguments, complete
 from acm.nn import CHANNELS
 from acm.registry import MODELS, build, model_name
+from acm.training import training_protocol
 
 #: The version of what decides the digits of a training. Records of another version are not today's.
 #: 1: order of sums before commit c97eb626a5d2. 2: today.
@@ -71,7 +72,7 @@ class Trial:
 
 def training_rule(dataset: str) -> str:
     """Return the name of today's training rule for a data set."""
-    return "deezer" if dataset == "deezer-europe" else "released"
+    return training_protocol(dataset).name
 
 
 def uses_random_splits(dataset: str, split_scheme: str) -> bool:

@@ -229,7 +229,7 @@ def mix_backward(grad, h, smooth, w_tilde, w_mix, weights, kinds, relu, temperat
 
 
 def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction, eps) -> None:
-    """One step of Adam or AdamW on stacked weights, in place; see `acm.training.stack`.
+    """One step of Adam or AdamW on stacked weights, in place; see `acm.training.optimizer`.
 
     Args:
         states: Of each weight: itself, and its means of gradients and of their squares, `[B, …]`,

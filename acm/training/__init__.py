@@ -1,18 +1,18 @@
-"""Training by the released protocol: many trials at once, each deterministic given its seed."""
+"""Train many trials at once; the outcome of each follows from its seed and setting alone."""
 
-from acm.training.protocol import DEEZER, RELEASED, Setting, TrainingProtocol, training_protocol
-from acm.training.stack import batch_size, stackable
+from acm.training.protocol import DEEZER, RELEASED, TrainingProtocol, training_protocol
+from acm.training.setting import Setting
+from acm.training.stack import batch_size
 from acm.training.trainer import History, TrainingResult, train
 
 __all__ = [
     "DEEZER",
     "RELEASED",
-    "TrainingResult",
     "History",
-    "TrainingProtocol",
     "Setting",
+    "TrainingProtocol",
+    "TrainingResult",
     "batch_size",
     "train",
     "training_protocol",
-    "stackable",
 ]

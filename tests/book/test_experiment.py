@@ -63,7 +63,7 @@ def test_it_runs_on_as_many_threads_as_it_is_told(threads):
     cells = jupytext.read(NOTEBOOK.parents[2] / "notebooks" / "experiment.md").cells
     first, second = [cell.source for cell in cells if cell.cell_type == "code"][:2]
     given = f"threads = {threads}" if threads else ""
-    code = "\n".join([first, given, second, "print(place)"])
+    code = "\n".join([first, given, second, "print(workers)"])
     ran = subprocess.run(
         [sys.executable, "-c", code.replace('"cornell"', '"synthetic"')],
         capture_output=True,

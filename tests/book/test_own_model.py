@@ -81,7 +81,7 @@ def test_the_commands_of_the_page_run(folder, page):
 
 def test_it_is_the_same_to_the_bit_in_any_batch(folder):
     code = """
-from acm.experiments import cell, run
+from acm.experiments import run_trials, trials_of
 given = dict(lr=0.05, weight_decay=5e-4, dropout=0.5, hidden=9)
 trials = trials_of("synthetic", "Signed", splits=3, hyperparameters=given)
 for together in run_trials(trials, progress=False):

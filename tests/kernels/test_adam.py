@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from acm import kernels
-from acm.training.stack import Adam
+from acm.training.optimizer import Adam
 
 LR, DECAY = [0.1, 0.01, 0.003, 0.05], [0.0, 1e-3, 0.3, 5e-4]
 

@@ -91,11 +91,21 @@ def test_selects_by_accuracy_where_the_protocol_says_so():
     assert (fitted.best_epoch, fitted.val_accuracy) == (1, 1.0)
 
 
+def test_the_stopping_rule_is_the_protocols():
+    rule = TrainingProtocol(window=3)
+    losses = [1.0, 0.9, 0.8, 0.9]
+    assert not rule.should_stop(losses)  # epoch 3 is the last that the window protects
+    assert rule.should_stop([*losses, 0.87]) and not rule.should_stop([*losses, 0.86])
+    assert not TrainingProtocol(window=None).should_stop([0.1] * 300 + [9.0])
+    assert rule.score(0.5, 0.9) == -0.5
+    assert TrainingProtocol(select="accuracy").score(0.5, 0.9) == 0.9
+
+
 def test_deezer_is_trained_by_its_own_protocol():
     assert (
         training_protocol("deezer-europe")
         == DEEZER
-        == TrainingProtocol("adamw", 500, None, "accuracy")
+        == TrainingProtocol("adamw", 500, None, "accuracy", "deezer")
     )
     assert training_protocol("cora") == RELEASED == TrainingProtocol("adam", 5000, 200, "loss")
 
@@ -305,7 +315,7 @@ def test_trials_may_be_a_single_one_or_any_iterable(task, trials):
 
 def test_a_protocol_that_cannot_be_is_refused_in_one_line():
     for change, said in (
-        (dict(optimizer="sgd"), "unknown optimiser 'sgd'.*: the optimisers are adam, adamw"),
+        (dict(optimizer="sgd"), "unknown optimizer .sgd.*: the optimizers are adam, adamw"),
         (dict(select="los"), r"unknown selection 'los' \(did you mean loss\?\)"),
         (dict(max_epochs=0), "max_epochs=0: a whole number from 1 up"),
         (dict(max_epochs=2.5), "max_epochs=2.5: a whole number"),
@@ -347,8 +357,8 @@ def test_bad_input_is_said_in_one_line(task):
             train_model(model, x, graph, y, [good, dataclasses.replace(good, **change)])
         assert "\n" not in str(error.value)
     for wrong, words in (
-        (dict(trials=None), "a trial is a NoneType: settings are needed"),
-        (dict(trials=[good, None]), "a trial is a NoneType: settings are needed"),
+        (dict(trials=None), "a trial is a NoneType: an acm.training.Setting"),
+        (dict(trials=[good, None]), "a trial is a NoneType: an acm.training.Setting"),
         (dict(x=x.numpy()), "x is a NumPy array: a tensor is needed"),
         (dict(x=x.double()), "x is of torch.float64, the weights of torch.float32"),
         (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
@@ -430,6 +440,8 @@ def test_labels_of_any_whole_type_are_classes(task, trials, kind, loops):
 
 class Shifted(nn.Module):
     """Other logits in training than in evaluation, and no draws that would say so."""
+
+    stackable = True
 
     def __init__(self, rows=60):
         super().__init__()

@@ -9,11 +9,10 @@ from torch.nn import functional
 from torch_geometric.nn import GATConv
 
 from acm.nn import ACMConv, Dropout
-from acm.nn.stacked import product
 from acm.registry import build
 from acm.training import Setting, TrainingProtocol, train
 from acm.training import train as train_model
-from acm.training.stack import Stack, batch_size, beginning, stackable
+from acm.training.stack import Stack, batch_size, beginning
 
 PROTOCOL = TrainingProtocol(max_epochs=25, window=10)
 
@@ -108,6 +107,8 @@ class MixesInTraining(Weight):  # and no eye that looks at evaluation alone woul
 class Twice(Weight):
     """One dropout in two places."""
 
+    stackable = True
+
     def __init__(self):
         super().__init__()
         self.dropout = Dropout(0.5)
@@ -121,6 +122,8 @@ class Twice(Weight):
 
 class Sound(Weight):
     """Counts dimensions from the end, and drops by the trainer's draws."""
+
+    stackable = True
 
     def __init__(self):
         super().__init__()
@@ -191,7 +194,6 @@ def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
     x, graph, y, *_ = task
     graph = edges if model is Attention else graph
     model = model()
-    assert not stackable(model, x, graph, plain[0])
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
     fits = train(model, x, graph, y, plain[:2], protocol=PROTOCOL)
@@ -205,44 +207,18 @@ def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
         assert loss == pytest.approx(fitted.val_loss, rel=1e-5)
 
 
-class DrawsIfItDrops(Weight):
-    """It draws from PyTorch's generator, but only where a trial has some dropout."""
-
-    def __init__(self):
-        super().__init__()
-        self.dropout = Dropout(0.5)
-
-    def forward(self, x, graph):
-        drops = self.training and bool(torch.as_tensor(self.dropout.p).max() > 0)
-        return product(functional.dropout(x, 0.5) if drops else x, self.weight)
-
-
-def test_whether_a_trial_is_stacked_does_not_depend_on_another(task, plain):
-    x, graph, y, *_ = task
-    without, some = (dataclasses.replace(t, dropout=p) for t, p in zip(plain, (0.0, 0.5)))
-    alone = [
-        train(DrawsIfItDrops(), x, graph, y, [t], protocol=PROTOCOL)[0] for t in (without, some)
-    ]
-    assert [f.stacked for f in alone] == [True, False]
-    for order in ([0, 1], [1, 0], [0, 1, 0, 1]):
-        asked = [(without, some)[k] for k in order]
-        for k, fitted in zip(order, train(DrawsIfItDrops(), x, graph, y, asked, protocol=PROTOCOL)):
-            assert fitted.stacked == alone[k].stacked and equal(fitted, alone[k])
-
-
 def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain, trials):
     x, graph, y, *_ = task
     models = [Sound(), ACMConv(8, 2), *(build(n, 8, 2, hidden=8) for n in ("ACMII-GCN", "MLP-2"))]
     for model in models:
         settings = plain[:3] if isinstance(model, ACMConv) else trials[:3]
-        assert stackable(model, x, graph, settings[0]), model
+        assert model.stackable
         together = train(model, x, graph, y, settings, protocol=PROTOCOL, batch=3)
         apart = train(model, x, graph, y, settings, protocol=PROTOCOL, stack=False)
         for ours, theirs in zip(together, apart):
             assert ours.stacked and not theirs.stacked
             assert ours.epochs == theirs.epochs
             assert ours.history.val_loss == pytest.approx(theirs.history.val_loss, rel=1e-4)
-    assert stackable(build("ACM-GCN", 12, 2), words[0], graph, trials[0])
 
 
 def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
@@ -334,7 +310,6 @@ def test_looking_at_a_model_draws_from_nobodys_generator(task, trials):
     x, graph, *_ = task
     model = build("ACM-GCN", 8, 2)
     before = torch.random.get_rng_state()
-    stackable(model, x, graph, trials[0])
     batch_size(model, x, graph, trials[0])
     assert torch.equal(torch.random.get_rng_state(), before)
 

@@ -1,10 +1,28 @@
 """How the loops are compiled."""
 
+import contextlib
+from pathlib import Path
+
 import numba
 
 # Sums may be regrouped (else no loop that adds up could use the vector unit); what is not a number
 # stays so, for the trainer asks.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def drop_stale_code(folder: Path) -> None:
+    """Delete cached machine code that is older than any source file of a folder.
+
+    Numba compares a loop with its own file only, but loops call helpers in other files.
+    """
+    newest = max(path.stat().st_mtime_ns for path in folder.glob("*.py"))
+    with contextlib.suppress(OSError):  # a folder without write access has no cache in it
+        for index in (folder / "__pycache__").glob("*.nbi"):
+            if index.stat().st_mtime_ns < newest:
+                index.unlink(missing_ok=True)
+
+
+drop_stale_code(Path(__file__).parent)
 
 
 def exact(function):
@@ -21,7 +39,6 @@ def compiled(function, fast=frozenset(_FAST)):
         return numba.njit(**options)(function)
 
 
-# Numba's cache on disk looks at the file of a loop alone: who changes this empties `__pycache__`.
 @compiled
 def cut(t, parts, rows):
     """Of all trials' parts the `t`-th: its trial, which part of it, and the rows from … to."""

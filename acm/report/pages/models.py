@@ -19,12 +19,10 @@ from acm.experiments.recipes import (
     recipe,
     write_options,
 )
-from acm.nn.checks import operator_of
 from acm.registry import MODELS, Entry, build
 from acm.report.cells import Cell, paper_value_of
 from acm.report.comparison import Comparison
 from acm.report.numbers import NONE
-from acm.training import Setting, stackable
 from acm.training.stack import private_generator
 
 #: The graphs whose results a card of the book shows.
@@ -53,20 +51,6 @@ def size(name: str) -> str:
         return f"{sum(p.numel() for p in _build(name, *_CORA).parameters()):,}"
     except UsageError:
         return "-"
-
-
-def stacks(name: str) -> str:
-    """Whether trainings of the model can be stacked; or why it cannot be built here."""
-    try:
-        model = _build(name, 3, 2, 4, hidden=4)
-    except UsageError as error:  # what it needs is not installed
-        return str(error)
-    ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
-    graph = operator_of(model)(ring, 4)
-    nodes = torch.arange(4)
-    setting = Setting(nodes < 2, nodes == 2, 0.01, 0.0, 0)
-    x = torch.rand(4, 3, generator=torch.Generator().manual_seed(0))
-    return "yes" if stackable(model, x, graph, setting) else "no"
 
 
 def _build(name: str, features: int, classes: int, nodes: int, hidden: int | None = None):
@@ -121,7 +105,11 @@ def card_text(name: str, split_scheme: str = "random") -> str:
         lines.append(f"channels     {'+'.join(entry.channels)}, {mixed}")
     if own_values := default_options(name):
         lines.append(f"its own      {_own(own_values)}")
-    lines += [f"weights      {size(name)} on Cora", f"stacks       {stacks(name)}", ""]
+    lines += [
+        f"weights      {size(name)} on Cora",
+        f"stacks       {'yes' if entry.stackable else 'no'}",
+        "",
+    ]
     lines.append(f"recipes ({split_scheme} splits)")
     known = recipes(name, split_scheme)
     if not any(known.values()):
