@@ -111,6 +111,11 @@ def test_imports_follow_the_contracts():
     assert ran.returncode == 0, ran.stdout.decode()
 
 
+def test_the_core_passes_the_type_checker():
+    ran = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
+
+
 def test_ci_is_a_script_that_runs():
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & stat.S_IXUSR

@@ -107,7 +107,8 @@ def test_deezer_is_trained_by_its_own_protocol():
         == DEEZER
         == TrainingProtocol("adamw", 500, None, "accuracy", "deezer")
     )
-    assert training_protocol("cora") == RELEASED == TrainingProtocol("adam", 5000, 200, "loss")
+    released = TrainingProtocol("adam", 5000, 200, "loss", "released")
+    assert training_protocol("cora") == RELEASED == released
 
 
 @pytest.mark.parametrize("name", ["ACM-GCN", "MLP-2"])
@@ -362,8 +363,8 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(x=x.numpy()), "x is a NumPy array: a tensor is needed"),
         (dict(x=x.double()), "x is of torch.float64, the weights of torch.float32"),
         (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
-        (dict(protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
-        (dict(x=None, protocol="adam"), "protocol is 'adam': an acm.training.Protocol is needed"),
+        (dict(protocol="adam"), "protocol is 'adam': an acm.training.TrainingProtocol is needed"),
+        (dict(x=None, protocol="adam"), "protocol is 'adam': an acm.training.TrainingProtocol is needed"),
         (dict(on_epoch=1), "on_epoch is 1: a function is needed, or None"),
         (dict(model=type(model)), "an nn.Module is needed, made and not its class"),
         (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
