@@ -224,7 +224,7 @@ def cells(run: Run) -> None:
             seen = [100 * record.test_accuracy for record in records]
             print(f"{model} on {graph}: {statistics.mean(seen):.2f} ± {statistics.pstdev(seen):.2f}"
                   f" ({len(records)} splits, {time.monotonic() - start:.1f} s); paper"
-                  f" {paper.paper_value('sota', model=model, dataset=graph).text}",
+                  f" {paper.printed('sota', model=model, dataset=graph).text}",
                   flush=True)  # fmt: skip
 
 
