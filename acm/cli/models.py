@@ -20,7 +20,7 @@ columns:
   tables   of the paper that print the model
   weights  how many there are on Cora, with the recipe for it
   stacks   whether many trainings of it run at once
-  recipes  how many of the paper's ten graphs have a published optimum (random splits)
+  recipes  how many of the paper's ten graphs have a printed optimum (random splits)
 
 environment:
   ACM_MODELS   modules or .py files, with commas between them, that register models of your own""",

@@ -33,31 +33,15 @@ def write_options(values: Mapping[str, Value]) -> str:
     return " ".join(f"{name}={values[name]}" for name in sorted(values))
 
 
-def read_options(model: str, text: str) -> dict[str, Value]:
-    """Return the options that a text of `write_options` holds.
+def read_options(model: str, values: str | Mapping[str, object]) -> dict[str, Value]:
+    """Return options, given by name or as a text of `write_options`, with the model's types.
 
     Raises:
         UsageError: If the model has no such option, or a value has the wrong type.
     """
-    pairs = [part.partition("=") for part in text.split()]
-    return check_options(model, {name: value for name, _, value in pairs})
-
-
-def complete_options(model: str, text: str) -> str:
-    """Return the text with the defaults of the options that it leaves out.
-
-    Raises:
-        UsageError: As `read_options`.
-    """
-    return write_options(default_options(model) | read_options(model, text))
-
-
-def check_options(model: str, values: Mapping[str, object]) -> dict[str, Value]:
-    """Return the options, each converted to the type of the model's default.
-
-    Raises:
-        UsageError: As `read_options`.
-    """
+    if isinstance(values, str):
+        pairs = [part.partition("=") for part in values.split()]
+        values = {name: value for name, _, value in pairs}
     defaults = default_options(model)
     for name in values:
         if not defaults:
@@ -65,6 +49,11 @@ def check_options(model: str, values: Mapping[str, object]) -> dict[str, Value]:
         if name not in defaults:
             raise unknown("hyperparameter", name, defaults, f" of {model}")
     return {name: _convert(type(defaults[name]), name, value) for name, value in values.items()}
+
+
+def complete_options(model: str, text: str) -> str:
+    """Return the text with the defaults of the options that it leaves out."""
+    return write_options(default_options(model) | read_options(model, text))
 
 
 def arguments(model: str, text: str) -> dict[str, Value]:
@@ -227,7 +216,7 @@ def complete(
         if name not in names:
             raise unknown("hyperparameter", name, names)
     given = {name: value for name, value in given.items() if value is not None}
-    options = check_options(model, {n: v for n, v in given.items() if n not in HYPERPARAMETERS})
+    options = read_options(model, {n: v for n, v in given.items() if n not in HYPERPARAMETERS})
     shared = {n: check(n, v) for n, v in given.items() if n in HYPERPARAMETERS}
     missing = [n for n in HYPERPARAMETERS if n not in shared and n != "hidden"]
     try:
