@@ -76,7 +76,7 @@ def line(model: str, graph: str, splits: str, chosen: dict, tried: int) -> str:
     found = complete(model, graph, splits, chosen)
     numbers = [f"{getattr(found, name):g}" for name in HYPERPARAMETERS]
     reason = f"the best by validation of {tried} configurations (results/searches.csv)"
-    return ",".join([model, graph, splits, *numbers, found.options, reason, "done"])
+    return ",".join([model, graph, splits, *numbers, found.options, reason, "searched"])
 
 
 def main() -> None:

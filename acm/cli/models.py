@@ -19,7 +19,7 @@ source for each graph.""",
 columns:
   tables   the paper's tables that print the model
   stacks   whether many trainings of it run at once
-  recipes  on how many of the paper's ten graphs its optimum is printed (random splits)
+  recipes  how many of the paper's ten graphs have a printed optimum (random splits)
 
 environment:
   ACM_MODELS   modules or .py files, separated by commas, that register models of your own""",
