@@ -23,7 +23,7 @@ Facts = dict[tuple[str, str], tuple[str, bool]]
 
 @pytest.fixture(scope="session")
 def tex() -> str:
-    """Return the text of the file that `ACM_PAPER_TEX` names, or of `shared/` next to the repository."""
+    """Return the LaTeX source: the file `ACM_PAPER_TEX`, or that next to the repository."""
     beside = Path(__file__).resolve().parents[3] / "shared" / "paper" / "paper.tex"
     path = Path(os.environ.get("ACM_PAPER_TEX") or beside)
     if not path.is_file():
