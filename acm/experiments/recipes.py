@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import csv
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 
 from acm import paper
-from acm.data.names import PAPER_DATASETS, check_whole
+from acm.data.names import PAPER_DATASETS
 from acm.data.names import dataset as known_dataset
 from acm.errors import UsageError, unknown
-from acm.nn.checks import as_float
+from acm.experiments.values import Value, check_option, check_shared
 from acm.registry import MODELS, model_name
-
-Value = int | float | str
-
-#: More layers, heads or steps are a typing error, and building the network would take hours.
-MOST = 10_000
 
 
 def default_options(model: str) -> dict[str, Value]:
@@ -48,7 +41,7 @@ def read_options(model: str, values: str | Mapping[str, object]) -> dict[str, Va
             raise UsageError(f"{model} has no hyperparameters of its own, so no {name!r}")
         if name not in defaults:
             raise unknown("hyperparameter", name, defaults, f" of {model}")
-    return {name: _convert(type(defaults[name]), name, value) for name, value in values.items()}
+    return {name: check_option(type(defaults[name]), name, value) for name, value in values.items()}
 
 
 def complete_options(model: str, text: str) -> str:
@@ -68,25 +61,6 @@ def in_words(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
 
 
-def _convert(kind: type, name: str, value: object) -> Value:
-    needed = {int: "a whole number", float: "a number", str: "a word"}[kind]
-    try:
-        converted = kind(value)
-        valid = not isinstance(value, bool) and (kind is str or math.isfinite(converted))
-        if kind is int and not isinstance(value, str):
-            valid = valid and converted == value
-    except (ValueError, TypeError, OverflowError):
-        valid = False
-    if kind is str and valid:
-        # The text of the options separates words by spaces, and a CSV file holds the text.
-        valid = bool(converted) and not set(converted) & set(" =,\n\"'")
-    if not valid:
-        raise UsageError(f"{name}={value!r}: {needed} is needed")
-    if kind is int and abs(converted) > MOST:
-        raise UsageError(f"{name}={value}: at most {MOST:,} are possible")
-    return converted
-
-
 SPLIT_SCHEMES = ("random", "fixed", "sparse")
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
 
@@ -95,9 +69,6 @@ WIDTH = 64
 
 #: The paper prints no optimum for its synthetic graphs; these values lie in its search ranges.
 SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": WIDTH}
-
-#: A larger width is a typing error and would fill the memory.
-MOST_HIDDEN = 1_000_000
 
 #: Where the values of a recipe come from, from the most to the least binding source.
 ORIGINS = ("printed", "misprint", "searched", "chosen", "given")
@@ -217,7 +188,7 @@ def complete(
             raise unknown("hyperparameter", name, names)
     given = {name: value for name, value in given.items() if value is not None}
     options = read_options(model, {n: v for n, v in given.items() if n not in HYPERPARAMETERS})
-    shared = {n: check(n, v) for n, v in given.items() if n in HYPERPARAMETERS}
+    shared = {n: check_shared(n, v) for n, v in given.items() if n in HYPERPARAMETERS}
     missing = [n for n in HYPERPARAMETERS if n not in shared and n != "hidden"]
     try:
         base = recipe(model, dataset, split_scheme)
@@ -245,30 +216,6 @@ def complete(
         to_search=False,
         unprinted=(),
     )
-
-
-def check(name: str, value: object) -> float | int:
-    """Return the value of `lr`, `weight_decay`, `dropout` or `hidden` if it is in its range.
-
-    Raises:
-        UsageError: If the value is no number or out of range.
-    """
-    if name == "hidden":
-        check_whole(name, value, 1)
-        if value > MOST_HIDDEN:
-            raise UsageError(f"{name}={value}: at most {MOST_HIDDEN:,} are possible")
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise UsageError(f"{name}={value!r}: a number is needed")
-    least, most, needed = {
-        "lr": (0, math.inf, "a positive finite number"),
-        "weight_decay": (0, math.inf, "a finite number from 0 up"),
-        "dropout": (0, 1, "a number from 0 to below 1"),
-    }[name]
-    number = as_float(value)
-    if not least <= number < most or (name == "lr" and number == 0):
-        raise UsageError(f"{name}={number!r}: {needed} is needed")
-    return number
 
 
 def _nothing(dataset: str, missing) -> UsageError:

@@ -20,13 +20,13 @@ from acm.experiments.recipes import (
     HYPERPARAMETERS,
     SYNTHETIC,
     WIDTH,
-    Value,
     default_options,
     read_options,
 )
 from acm.experiments.run import validate_trials
 from acm.experiments.store import Store, Validation
-from acm.experiments.trial import trials_of
+from acm.experiments.trial import NUMERICS, trials_of
+from acm.experiments.values import Value
 from acm.experiments.workers import Workers
 from acm.registry import model_name
 
@@ -182,10 +182,11 @@ def search(
     cells = [
         trials_of(dataset, model, split_scheme, splits, seed, point, **options) for point in points
     ]
-    records = Store(store, Validation) if store else None
+    numerics = options.get("numerics", NUMERICS)
+    records = Store(store, Validation, numerics) if store else None
     rows: list[list[Validation | None]] = [[] for _ in cells]
     for size, start, stop in _plan(len(cells), len(cells[0]), strategy):
-        # Only the trials of the last round have all rows; ties keep the order of the grid.
+        # A round continues the best configurations of the round before it.
         trained = [k for k in range(len(cells)) if len(rows[k]) == start]
         ranked = sorted(trained, key=lambda k: _rank(rows[k]), reverse=True) if start else trained
         chosen = sorted(ranked[:size])

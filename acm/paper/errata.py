@@ -81,12 +81,6 @@ class Disagreement:
         pairs = ((self.first.mean, self.second.mean), (self.first.std, self.second.std))
         return all(_rounds(a, b) or _rounds(b, a) for a, b in pairs)
 
-    def __str__(self) -> str:
-        return (
-            f"{self.model} on {self.dataset}: {self.first.text} in {self.first.source}; "
-            f"{self.second.text} in {self.second.source}"
-        )
-
 
 def _rounds(fine: float | None, coarse: float | None) -> bool:
     if fine is None or coarse is None:

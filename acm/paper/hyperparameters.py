@@ -17,7 +17,7 @@ from acm.paper.tables import (
     known_datasets,
     known_models,
     number,
-    printed,
+    printed_values,
     records,
     tables,
     unique,
@@ -207,18 +207,19 @@ def _notes(record: dict[str, str], values: dict[str, object]) -> tuple[Note, ...
         notes.append(
             Note("outside_range", f"{name} {printed_as} is outside the printed search range")
         )
-    try:
-        cell = printed(
-            _RESULTS[record["split_scheme"]], model=record["name"], dataset=record["dataset"]
-        )
-    except UsageError:  # the other table has no such cell
-        return tuple(notes)
-    if (cell.mean, cell.std) != (float(record["results"]), float(record["std"])):
+    cell = _cells(_RESULTS[record["split_scheme"]]).get((record["name"], record["dataset"]))
+    if cell and (cell.mean, cell.std) != (float(record["results"]), float(record["std"])):
         result = f"{record['results']} ± {record['std']}"
         place = find_table(cell.table).place
         text = f"the result in this row is {result}, but {cell.shown} in {place}"
         notes.append(Note("other_result", text))
     return tuple(notes)
+
+
+@cache
+def _cells(key: str) -> dict[tuple[str, str], PrintedValue]:
+    """Return the accuracies of a table by model and data set."""
+    return {(c.name, c.dataset): c for c in printed_values(key) if c.dataset and c.unit == "%"}
 
 
 @cache
@@ -254,7 +255,7 @@ def optima(key: str) -> tuple[Hyperparameters, ...]:
                 split_scheme=record["split_scheme"],
                 source=f'{table.place}, {record["block"]}, row "{record["row"]}"',
                 notes=_notes(record, values),
-                result=printed(table.key, model=record["name"], dataset=record["dataset"]),
+                result=_cells(table.key)[record["name"], record["dataset"]],
                 **values,
             )
         )

@@ -95,7 +95,7 @@ def test_the_searches_are_of_rows_of_table_3_on_its_graphs():
     assert len({row[:2] for row in asked}) == len(asked)
     for model, graph, space, _ in asked:
         assert model in row_names() and graph in PAPER_DATASETS
-        # Of that, there is no optimum, or one that is a slip.
+        # The paper prints no optimum of these cells, or a misprint.
         assert recipe(model, graph).origin in ("misprint", "searched", "chosen")
         assert set(space) <= {*HYPERPARAMETERS, *default_options(model)}
     assert [row[:2] for row in searches.cells(["GAT"], ["texas", "cora"])] == [("GAT", "texas")]

@@ -1,4 +1,4 @@
-"""What every cell is trained with, against the paper's tables; and that it says from where."""
+"""Compare the recipe of every cell with the paper's tables, and check its stated source."""
 
 import csv
 import statistics
@@ -59,7 +59,7 @@ def test_every_published_optimum_is_the_recipe(split_scheme):
             r = recipe(model, dataset, split_scheme)
             assert r.origin in ORIGINS and "\n" not in r.sentence() and r.source
             printed = (model, dataset) in seen and (model, dataset, split_scheme) != ZERO
-            # Of what is printed, only a slip is replaced by a search: see above.
+            # A search replaces a printed value only if it is a misprint: see above.
             assert r.origin in ("searched", *(("printed", "misprint") if printed else ("chosen",)))
 
 
@@ -67,12 +67,12 @@ def test_every_published_optimum_is_the_recipe(split_scheme):
 ZERO = ("FAGCN", "squirrel", "fixed")
 
 
-def test_slips_and_gaps_are_said():
+def test_the_sentence_names_misprints_and_gaps():
     for model in ("SGC-1", "SGC-2"):
-        slip = recipe(model, "pubmed")
-        assert slip.origin == ("misprint" if slip.to_search else "searched")
-        assert f"the whole row is that of ACM-{model}" in slip.sentence()
-        assert "most likely a misprint" in slip.sentence()
+        misprint = recipe(model, "pubmed")
+        assert misprint.origin == ("misprint" if misprint.to_search else "searched")
+        assert f"the whole row is that of ACM-{model}" in misprint.sentence()
+        assert "most likely a misprint" in misprint.sentence()
     assert "outside the printed search range" in recipe("GCNII*", "film").sentence()
     assert "5e-6,1e-5: the first is used" in recipe("GCNII", "deezer-europe").sentence()
     assert recipe("GAT", "cora").sentence().startswith("not published; chosen because")
@@ -108,7 +108,7 @@ def test_what_was_chosen_lies_where_the_paper_searched():
                 assert value in space.get(name, [value]), (row["model"], dataset, name)
 
 
-def test_a_slip_is_replaced_by_what_a_search_has_found_only(monkeypatch):
+def test_only_a_finished_search_replaces_a_misprint(monkeypatch):
     asked = dict(
         lr="0.5", weight_decay="0", dropout="0", hidden="64", options="",
         reason="the best by validation of 3 configurations (results/searches.csv)",

@@ -1,4 +1,4 @@
-"""Typed access to the published tables: what it finds, and how it refuses."""
+"""Test the typed access to the printed tables, and its error messages."""
 
 from __future__ import annotations
 

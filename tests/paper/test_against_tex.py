@@ -1,4 +1,4 @@
-"""Every number of every table, held against the paper's LaTeX source by a parser of its own.
+"""Compare every number of every table with the paper's LaTeX source, by a separate parser.
 
 Nothing here uses `acm.paper`'s code: the source is parsed from its characters, the CSV files are
 read as they stand, and both become the same mapping from (row, heading) to (print, bold).

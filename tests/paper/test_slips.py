@@ -1,4 +1,4 @@
-"""The paper against itself: computed from the tables, not listed by hand."""
+"""Find the paper's disagreements with itself, computed from the tables and not listed by hand."""
 
 from __future__ import annotations
 
