@@ -75,9 +75,6 @@ def memory(args: argparse.Namespace) -> None:
     """Measure every model on the heaviest graphs, and print a table."""
     from acm.report.cells import row_names
 
-    """Measure every model on the largest graphs and print a table."""
-    from acm.report.comparison import row_names
-
     graphs = args.graphs or HEAVIEST
     print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")
     print("|---|" + "---:|" * 2 * len(graphs))
