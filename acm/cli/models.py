@@ -41,13 +41,13 @@ def main(args) -> None:
     from acm.paper.hyperparameters import SPLIT_SCHEMES
     from acm.registry import MODELS, model_name
 
+    if args.split_scheme not in SPLIT_SCHEMES:
+        raise unknown("split scheme", args.split_scheme, SPLIT_SCHEMES)
     if args.name is not None:
         from acm.report.pages.models import card_text
 
         print(card_text(model_name(args.name), args.split_scheme))
         return
-    if args.split_scheme not in SPLIT_SCHEMES:
-        raise unknown("split scheme", args.split_scheme, SPLIT_SCHEMES)
     width = max(map(len, MODELS))
     print(f"{'model':{width}}  {'tables':8}  stacks  optima")
     for name, entry in MODELS.items():

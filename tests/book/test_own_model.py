@@ -85,7 +85,7 @@ from acm.experiments import run_trials, trials_of
 given = dict(lr=0.05, weight_decay=5e-4, dropout=0.5, hidden=9)
 trials = trials_of("synthetic", "Signed", splits=3, hyperparameters=given)
 for together in run_trials(trials, progress=False):
-    (alone,) = run([together.trial], progress=False)
+    (alone,) = run_trials([together.trial], progress=False)
     print(together.stacked and alone.outcome == together.outcome)
 """
     assert python(folder, "-c", code).split() == ["True"] * 3

@@ -225,3 +225,42 @@ def test_a_trial_of_earlier_numerics_is_read_and_not_trained(tmp_path):
     assert run_trials(trials[:1], store, progress=False) == [kept]
     with pytest.raises(UsageError, match="only numerics version"):
         run_trials(trials, store, progress=False)
+
+
+def test_the_callers_threads_and_allocator_stay_as_they_were(monkeypatch):
+    def fail():
+        raise AssertionError("the allocator belongs to the caller")
+
+    monkeypatch.setattr("acm.kernels.memory.keep_freed_memory", fail)
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        (trial,) = trials_of("synthetic", "GCN", splits=1, hyperparameters=QUICK)
+        run_trial(trial)
+        run_trials([trial], progress=False)
+        assert torch.get_num_threads() == before + 1
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_without_compiled_loops_trials_agree_within_rounding_and_ignore_their_batch():
+    code = """
+from acm import kernels
+from acm.experiments import run_trials, trials_of
+assert kernels.compiler() == "no numba"
+values = dict(lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=8)
+trials = trials_of("synthetic", "ACM-GCN", splits=2, hyperparameters=values)
+both = run_trials(trials, progress=False)
+(alone,) = run_trials(trials[1:], progress=False)
+assert alone.outcome == both[1].outcome
+print(both[0].val_loss)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True,
+        env=os.environ | {"ACM_COMPILED": "0"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    values = dict(lr=0.05, weight_decay=1e-3, dropout=0.3, hidden=8)
+    trials = trials_of("synthetic", "ACM-GCN", splits=1, hyperparameters=values)
+    (compiled,) = run_trials(trials, progress=False)
+    assert float(done.stdout) == pytest.approx(compiled.val_loss, rel=0.05)
