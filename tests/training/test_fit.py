@@ -364,7 +364,10 @@ def test_bad_input_is_said_in_one_line(task):
         (dict(x=x.double()), "x is of torch.float64, the weights of torch.float32"),
         (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
         (dict(protocol="adam"), "protocol is 'adam': an acm.training.TrainingProtocol is needed"),
-        (dict(x=None, protocol="adam"), "protocol is 'adam': an acm.training.TrainingProtocol is needed"),
+        (
+            dict(x=None, protocol="adam"),
+            "protocol is 'adam': an acm.training.TrainingProtocol is needed",
+        ),
         (dict(on_epoch=1), "on_epoch is 1: a function is needed, or None"),
         (dict(model=type(model)), "an nn.Module is needed, made and not its class"),
         (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
