@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral
 
 
 class UsageError(ValueError):
@@ -39,7 +39,7 @@ def check_whole(label: str, value: object, least: int) -> None:
         raise UsageError(f"{label}={value!r}: a whole number from {least} up")
 
 
-def as_float(value: Real) -> float:
+def as_float(value: float) -> float:
     """Convert a number to a float; a whole number that is too large becomes an infinity."""
     try:
         return float(value)

@@ -85,8 +85,8 @@ def _address(file: RawFile) -> tuple[str, tuple[bytes, bytes] | None]:
         raise UsageError("ACM_DATA_MIRROR is not a valid http(s) address") from None
     login, at, host = parts.netloc.rpartition("@")
     user, _, password = login.partition(":")
-    login = (unquote_to_bytes(user), unquote_to_bytes(password)) if at else None
-    return parts._replace(netloc=host).geturl(), login
+    credentials = (unquote_to_bytes(user), unquote_to_bytes(password)) if at else None
+    return parts._replace(netloc=host).geturl(), credentials
 
 
 def _timeout() -> float:
@@ -127,14 +127,15 @@ def _status(file: RawFile) -> FileStatus:
 
 def _fault(status: FileStatus) -> str:
     """Say how a damaged file differs from the registry."""
-    file, location = status.file, status.location
+    file, location, sha256 = status.file, status.location, status.found_sha256
+    assert location is not None and sha256 is not None  # a damaged file is on disk
     with location.open("rb") as stream:
         head = stream.read(512).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "it is a web page, not the data"
     if status.found_size != file.size:
         return f"it has {status.found_size} bytes instead of {file.size}"
-    return f"its sha256 is {status.found_sha256[:12]}… instead of {file.sha256[:12]}…"
+    return f"its sha256 is {sha256[:12]}… instead of {file.sha256[:12]}…"
 
 
 class _Download:
@@ -235,6 +236,7 @@ def locate(file: RawFile) -> Path:
     """
     status = _status(file)
     if status.state == "ok":
+        assert status.location is not None  # a file with the right checksum is on disk
         return status.location
     if (folder := mirror_folder()) is None:
         return _download(file)
@@ -289,7 +291,12 @@ def source_problem(seconds: float = 3.0) -> str | None:
             path = folder / file.path
             return None if path.is_file() else f"ACM_DATA_MIRROR has no file {path}"
         url, login = _address(file)
-        response = requests.head(url, auth=login, timeout=seconds, allow_redirects=True)
+        response = requests.head(
+            url,
+            auth=login,  # type: ignore[arg-type]  # requests takes bytes, its stub only str
+            timeout=seconds,
+            allow_redirects=True,
+        )
         response.raise_for_status()
     except requests.RequestException as error:
         return _network_fault(url, error, seconds)

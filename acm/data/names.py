@@ -27,7 +27,9 @@ class Dataset(NamedTuple):
 
 def read_table(filename: str) -> list[dict[str, str]]:
     """Read one CSV file of this package as a list of dictionaries."""
-    with resources.files("acm.data").joinpath(filename).open(encoding="utf-8", newline="") as file:
+    table = resources.files("acm.data").joinpath(filename)
+    # Typeshed's `Traversable.open` lacks `newline`, which the module csv asks for.
+    with table.open(encoding="utf-8", newline="") as file:  # type: ignore[call-overload]
         return list(csv.DictReader(file))
 
 
@@ -58,7 +60,15 @@ class RawFile(NamedTuple):
 
 
 REGISTRY: tuple[RawFile, ...] = tuple(
-    RawFile(**{**row, "size": int(row["size"])}) for row in read_table("registry.csv")
+    RawFile(
+        dataset=row["dataset"],
+        role=row["role"],
+        path=row["path"],
+        size=int(row["size"]),
+        sha256=row["sha256"],
+        url=row["url"],
+    )
+    for row in read_table("registry.csv")
 )
 
 

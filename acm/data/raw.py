@@ -54,13 +54,13 @@ def raw_graph(x: sp.spmatrix | np.ndarray, edges: np.ndarray, y: np.ndarray) -> 
     edges, y = np.asarray(edges, dtype=np.int64), np.asarray(y, dtype=np.int64)
     if not len(y) == x.shape[0] or edges.min() < 0 or edges.max() >= len(y) or y.min() < 0:
         raise ValueError("its edges, features and labels do not fit together")
-    nonzeros = x.nnz if sp.issparse(x) else np.count_nonzero(x)
+    nonzeros = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.nnz
     if nonzeros < SPARSE_BELOW * x.shape[0] * x.shape[1]:
         x = sp.csr_matrix(x, dtype=np.float32)
         x.sum_duplicates()
         x.eliminate_zeros()
     else:
-        x = np.asarray(x.todense() if sp.issparse(x) else x, dtype=np.float32)
+        x = np.asarray(x if isinstance(x, np.ndarray) else x.todense(), dtype=np.float32)
     codes = np.sort(edges[:, 0] * len(y) + edges[:, 1])
     codes = codes[np.diff(codes, prepend=-1) > 0]  # faster than np.unique, which hashes
     return RawGraph(x, np.stack(np.divmod(codes, len(y))), y, len(edges))
@@ -240,7 +240,8 @@ class _Array(np.ndarray):
         expected, length = (list, size) if dtype.hasobject else (bytes, size * dtype.itemsize)
         if type(content) is not expected or len(content) != length or min(shape, default=0) < 0:
             raise pickle.UnpicklingError("it holds an array that does not fit its shape")
-        super().__setstate__((1, shape, dtype, bool(fortran), content))
+        state = (1, shape, dtype, bool(fortran), content)
+        super().__setstate__(state)  # type: ignore[arg-type]  # NumPy's stub asks for `np.bool`
 
 
 class _Csr:

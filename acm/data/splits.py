@@ -41,28 +41,33 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     """
     wrong_labels = "random_split takes labels [N], whole numbers from 0"
     try:
-        y = torch.as_tensor(y).cpu().numpy()
+        labels = torch.as_tensor(y).cpu().numpy()
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise UsageError(wrong_labels) from error
-    if y.ndim != 1 or not len(y) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
+    if (
+        labels.ndim != 1
+        or not len(labels)
+        or not np.issubdtype(labels.dtype, np.integer)
+        or labels.min() < 0
+    ):
         raise UsageError(wrong_labels)
     if not (train > 0 and val > 0 and train + val < 1):
         raise UsageError(f"shares train={train}, val={val}: both above 0, their sum below 1")
     check_whole("seed", seed, 0)
     generator = np.random.default_rng(seed)
-    num_classes = int(y.max()) + 1
-    quota = round(train * len(y) / num_classes)
-    classes = [generator.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
+    num_classes = int(labels.max()) + 1
+    quota = round(train * len(labels) / num_classes)
+    classes = [generator.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
     others = generator.permutation(np.concatenate([nodes[quota:] for nodes in classes]))
-    cut = round(val * len(y))
+    cut = round(val * len(labels))
     parts = (np.concatenate([nodes[:quota] for nodes in classes]), others[:cut], others[cut:])
     for part, nodes in zip(Split._fields, parts, strict=True):
         if not len(nodes):
             raise UsageError(
-                f"no node is left for {part}: {len(y):,} nodes of {num_classes:,} classes are too"
-                " few for these shares"
+                f"no node is left for {part}: {len(labels):,} nodes of {num_classes:,} classes are"
+                " too few for these shares"
             )
-    return Split(*(_mask(nodes, len(y)) for nodes in parts))
+    return Split(*(_mask(nodes, len(labels)) for nodes in parts))
 
 
 def _mask(nodes: np.ndarray, size: int) -> Tensor:

@@ -57,9 +57,13 @@ class Summary:
         if self.caveats:
             lines["note"] = self.caveats
         indent = max(map(len, lines)) + 4
-        indents = {"subsequent_indent": " " * indent}
         rows = (
-            textwrap.fill(value, _WIDTH, initial_indent=f"  {key}".ljust(indent), **indents)
+            textwrap.fill(
+                value,
+                _WIDTH,
+                initial_indent=f"  {key}".ljust(indent),
+                subsequent_indent=" " * indent,
+            )
             for key, value in lines.items()
         )
         return "\n".join([self.name, *rows])
@@ -76,7 +80,7 @@ def describe(graph: str | Data) -> Summary:
         UsageError: The name is unknown, or a raw file cannot be read or downloaded.
     """
     data = load(graph) if isinstance(graph, str) else graph
-    entry = DATASETS.get(getattr(data, "name", None))
+    entry = DATASETS.get(getattr(data, "name", ""))
     nodes, features = data.x.shape
     edges = to_undirected(coalesce(data.edge_index), num_nodes=nodes)
     no_loops = edges[:, edges[0] != edges[1]]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -34,17 +36,19 @@ class SparseMatrix:
     """
 
     def __init__(self, crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
-        self.crow, self.col, self.value, self.shape = crow, col, value, tuple(shape)
+        self.crow, self.col, self.value = crow, col, value
+        self.shape = (*shape,)  # for a type checker, `tuple(shape)` has any length
         # Results that depend on the pattern only; all matrices of this pattern share them.
         self._shared: dict = {}
         self._transpose: SparseMatrix | None = None
-        self._arrays: tuple | None = None
+        self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def from_torch(cls, matrix: Tensor) -> SparseMatrix:
         """Convert a `torch.sparse` matrix of any layout, or a dense one."""
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
-        return cls(csr.crow_indices(), csr.col_indices(), csr.values(), csr.shape)
+        shape = cast(tuple[int, int], csr.shape)
+        return cls(csr.crow_indices(), csr.col_indices(), csr.values(), shape)
 
     @classmethod
     def from_coo(cls, row: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
@@ -134,20 +138,21 @@ class SparseMatrix:
         # The compiled loops need the dimension of trials, even for one trial.
         dense, is_batch = kernels.numpy(x), max(self.value.dim(), x.dim() - 1) > 1
         total = None if out is None else kernels.numpy(out)
-        product = kernels.sparse_product(
+        array = kernels.sparse_product(
             *self.arrays(),
             dense if dense.ndim > 2 else dense[None],
-            total if is_batch or out is None else total[None],
+            total if is_batch or total is None else total[None],
         )
-        return torch.from_numpy(product if is_batch else product[0]) if out is None else out
+        return torch.from_numpy(array if is_batch else array[0]) if out is None else out
 
-    def arrays(self) -> tuple:
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return row pointers, columns and values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""
         if self._arrays is None:
             if "arrays" not in self._shared:
                 self._shared["arrays"] = tuple(map(kernels.numpy, self._index()))
+            crow, col = self._shared["arrays"]
             value = kernels.numpy(self.value)
-            self._arrays = *self._shared["arrays"], value if value.ndim > 1 else value[None]
+            self._arrays = crow, col, value if value.ndim > 1 else value[None]
         return self._arrays
 
     def _times(self, value: Tensor, x: Tensor) -> Tensor:
@@ -169,8 +174,10 @@ class SparseMatrix:
             ends = (crow[1:] + step * col.numel()).flatten()
             index = torch.cat([crow[:1], ends]), (col + step * columns).flatten()
             self._shared["diagonal", batch] = index
+        crow, col = self._shared["diagonal", batch]
         diagonal = torch.sparse_csr_tensor(
-            *self._shared["diagonal", batch],
+            crow,
+            col,
             value.flatten(),
             (batch * rows, batch * columns),
             check_invariants=False,

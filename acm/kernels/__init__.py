@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -49,7 +49,8 @@ def _parts(rows: int) -> int:
 
 def _run(name: str, batch: int, parts: int, work: int, *arguments) -> None:
     """Call a loop for all parts of all trials; `work` is the number of elements it goes through."""
-    loop, total = getattr(_loops(), name), batch * parts
+    loop: Callable[..., None] = getattr(_loops(), name)
+    total = batch * parts
     number = min(getattr(_HERE, "threads", 1), total, max(1, work // _SMALL))
     if number <= 1:  # 0 where there is nothing to do
         loop(*arguments, parts, 0, total)
@@ -125,7 +126,7 @@ def sparse_product(
         width: How many columns of `x` count, from the first; by default all. Also of `out`.
     """
     new, width = out is None, x.shape[2] if width is None else width
-    if new:
+    if out is None:
         out = _empty(x, len(value if len(x) == 1 else x), len(crow) - 1, width)
     batch, rows = out.shape[:2]
     if x.strides[2] != x.itemsize and width != 1:

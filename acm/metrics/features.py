@@ -54,7 +54,7 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
     """
     matrix, value = _finite(x.detach() if isinstance(x, Tensor) else x, num_nodes)
     dense = isinstance(matrix, Tensor)
-    if dense:
+    if isinstance(matrix, Tensor):
         longest_row, longest_column = x.size(1), num_nodes
         largest = value.abs().amax(1)
     else:
@@ -76,7 +76,7 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
         value = value / (total[:, None] if dense else total[row])
         roundings += 2 * (longest_row + 1)
     signed = bool((value < 0).any())
-    if dense:
+    if isinstance(matrix, Tensor):
         return Features(value, value.abs() if signed else value, filled, roundings)
     matrix = matrix.with_value(value)
     magnitude = matrix.with_value(value.abs()) if signed else matrix
@@ -185,6 +185,7 @@ def similarity_sums(features: Features, graph: Graph, filter: str, low: Aggregat
         value = x @ (x.T @ own)
         bound = value if magnitude is x else magnitude @ (magnitude.T @ own)
     else:
+        assert low is not None  # only "identity" goes without it
         high = filter == "high_pass"
         low_own = low.transposed(graph.y, graph.num_classes, own.sum(1))
         g = x @ (x.T @ (own - low_own if high else low_own))

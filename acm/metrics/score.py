@@ -23,6 +23,7 @@ class Score(float):
     undecided: Tensor
     interval: tuple[float, float]
     ties: float
+    _arguments: tuple[Tensor, Tensor | None, str, bool]
 
     def __new__(
         cls,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -83,7 +84,7 @@ class Network(nn.Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for conv in self.convs:
-            conv.reset_parameters()
+            cast(ACMConv, conv).reset_parameters()
 
     operator = random_walk
 
@@ -101,7 +102,8 @@ class Network(nn.Module):
         """
         if self.input_dropout is not None:
             x = self.input_dropout(x)
-        weights, hidden = [], []
+        weights: list[Tensor] = []
+        hidden: list[Tensor] = []
         for depth, conv in enumerate(self.convs):
             # A snowball's parts stay separate, so that sparse features stay sparse.
             inputs = (x, *hidden) if self.snowball else hidden[-1] if hidden else x

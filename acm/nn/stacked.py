@@ -180,6 +180,11 @@ class Dropout(nn.Module):
         UsageError: If `p` is out of range.
     """
 
+    # Types of the buffers. `key` and `counter` are None until the trainer sets both.
+    p: Tensor
+    key: Tensor
+    counter: Tensor
+
     def __init__(self, p: float = 0.5, fixed: bool = False):
         super().__init__()
         self.fixed_p = fixed

@@ -145,7 +145,8 @@ class ACMPlus(nn.Module):
         x = self.input_dropout(x)
         h, first = self.first(x, *graph)
         h = self.dropout(torch.relu(h))
-        if self.residual is not None:
-            h = h + self.residual_dropout(torch.relu(product(x, self.residual)))
+        residual, residual_dropout = self.residual, self.residual_dropout
+        if residual is not None and residual_dropout is not None:
+            h = h + residual_dropout(torch.relu(product(x, residual)))
         out, second = self.second(h, *graph)
         return (out, [first, second]) if return_channel_weights else out

@@ -42,8 +42,8 @@ class Adam:
             if self._arrays is None:  # the same memory at every step
                 states = [kernels.arrays(*s) for s in zip(weights, self.mean, self.square)]
                 self._arrays = states, [kernels.numpy(t) for t in (self.lr, self.shrink, self.l2)]
-            states, rates = self._arrays
-            kernels.adam(states, gradients, *rates, BETAS, correction, EPS)
+            states, (lr, shrink, l2) = self._arrays
+            kernels.adam(states, gradients, lr, shrink, l2, BETAS, correction, EPS)
             return
         for w, g, m, v, c in zip(weights, gradients, self.mean, self.square, correction):
             if g is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 import psutil
@@ -50,13 +51,16 @@ class Stack:
     """
 
     def __init__(self, template: nn.Module, trials: Sequence[Setting], stacked: bool = True):
-        self.template, self.stacked, self.mode = template, stacked, None
+        self.template, self.stacked = template, stacked
+        self.mode: bool | None = None
         drawn = []
         device = next(template.parameters()).device
         blank = copy.deepcopy(template).cpu()  # a GPU's generator would draw other weights
+        # For a type checker, any attribute of a module is a tensor or a module.
+        reset_parameters = cast(Callable[[], None], blank.reset_parameters)
         for trial in trials:
             _seed(int(trial.seed), device)
-            blank.reset_parameters()
+            reset_parameters()
             drawn.append([p.detach().clone() for p in blank.parameters()])
         self.names = [name for name, _ in template.named_parameters()]
         self.trained = [p.requires_grad for p in template.parameters()]

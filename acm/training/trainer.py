@@ -168,8 +168,9 @@ class _Loop:
             train_loss, _, grad = cross_entropy(logits, self.y, self.train_share, gradient=True)
             self.optimizer.step(self.stack.values, self.stack.gradients(logits, grad))
             logits = self.forward(epoch + 1, training=True) if one_pass else None
-            if epoch == 0 and one_pass and not torch.equal(logits, self.forward(0, training=False)):
-                one_pass, logits = False, None  # the model differs in evaluation all the same
+            if epoch == 0 and logits is not None:
+                if not torch.equal(logits, self.forward(0, training=False)):
+                    one_pass, logits = False, None  # the model differs in evaluation all the same
             val_loss, val_accuracy, prediction = self.evaluate(logits)
             curves = torch.stack([train_loss.double(), val_loss.double(), val_accuracy]).tolist()
             seconds = (time.perf_counter() - start) / len(self.rows)
