@@ -81,7 +81,7 @@ def test_every_metric_refuses(metric, edges, y, options, words):
         (lambda: edge_homophily(torch.tensor([[0], [0]]), Y), "no edges"),  # loops are removed
         (lambda: edge_homophily(EDGES[:, 2:], Y, train_mask=KNOWN), "no edges"),
         (lambda: node_homophily(NONE, Y), "isolated='zero'"),
-        (lambda: node_homophily(EDGES, Y, isolated="one"), "skip and zero"),
+        (lambda: node_homophily(EDGES, Y, isolated="one"), "skip or zero"),
         (lambda: class_homophily(EDGES, ONE), "one class"),
         (lambda: class_homophily(EDGES, Y, num_classes=1), "from 0 to 0"),
         (lambda: class_homophily(EDGES, Y, num_classes=2.5), "num_classes=2.5: a whole number"),
@@ -89,7 +89,7 @@ def test_every_metric_refuses(metric, edges, y, options, words):
         (lambda: adjusted_homophily(NONE, Y), "no edges"),
         (lambda: adjusted_homophily(EDGES, ONE), "one class"),
         (lambda: label_informativeness(EDGES, ONE), "entropy"),
-        (lambda: label_informativeness(EDGES, Y, form="path"), "edge and node"),
+        (lambda: label_informativeness(EDGES, Y, form="path"), "edge or node"),
         (lambda: aggregation_homophily(EDGES, ONE), "one class"),
         (lambda: aggregation_homophily(EDGES, Y, train_mask=KNOWN), "one class"),
         (lambda: aggregation_homophily(EDGES, Y, norm="left"), "rw, sym"),
