@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from acm.errors import UsageError
-from acm.metrics.graph import Graph, prepare
+from acm.metrics.graph import Graph, check_options, prepare
 
 
 def edge_homophily(
@@ -200,8 +200,7 @@ def edge_share(graph: Graph) -> float:
 
 def node_share(graph: Graph, isolated: str = "skip") -> float:
     """Compute `node_homophily` of a prepared graph."""
-    if isolated not in ("skip", "zero"):
-        raise UsageError(f"unknown isolated {isolated!r}: expected skip or zero")
+    check_options(isolated=isolated)
     graph = graph.among_known()
     same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
     share = torch.bincount(same, minlength=graph.num_nodes).double() / graph.degree.clamp(min=1)
@@ -241,8 +240,7 @@ def adjusted_share(graph: Graph) -> float:
 
 def informativeness(graph: Graph, form: str = "edge") -> float:
     """Compute `label_informativeness` of a prepared graph."""
-    if form not in ("edge", "node"):
-        raise UsageError(f"unknown form {form!r}: expected edge or node")
+    check_options(form=form)
     graph = graph.among_known()
     counts = _edge_counts(graph)
     joint, end = counts / counts.sum(), counts.sum(0) / counts.sum()

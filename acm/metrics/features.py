@@ -21,8 +21,6 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix
 from acm.metrics.graph import Graph
 
-FILTERS = ("low_pass", "high_pass", "identity")
-
 _UNIT = 2.0**-53  # rounding to nearest changes a float64 by at most this share of it
 _TINY = 2.0**-900  # features are scaled to order one: what underflow takes away is far below this
 _FILTER_ROUNDINGS = 16  # of scaling twice: root, reciprocal, products, own term; with a margin

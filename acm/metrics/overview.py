@@ -10,9 +10,9 @@ from torch import Tensor
 from acm.errors import UsageError
 from acm.metrics import edges, exact
 from acm.metrics.features import Aggregation, prepare_features
-from acm.metrics.graph import Graph, check_mask, prepare
+from acm.metrics.graph import Graph, check_mask, check_options, prepare, two_classes
 from acm.metrics.score import Score
-from acm.metrics.similarity import aggregate, check_options, diversify, exact_arguments, two_classes
+from acm.metrics.similarity import aggregate, diversify, exact_arguments
 
 
 def all_metrics(

@@ -8,7 +8,7 @@ from torch.nn.functional import one_hot
 
 from acm.errors import UsageError
 from acm.metrics import exact, features
-from acm.metrics.graph import Graph, check_mask, prepare
+from acm.metrics.graph import Graph, check_mask, check_options, prepare, two_classes
 from acm.metrics.score import Score
 
 _MOST_NODES = 10_000  # a similarity matrix of 10,000 nodes takes 800 MB in float64
@@ -249,21 +249,6 @@ def diversify(
     return Score(*features.diversification_signs(sums, graph.known_labels), ties)
 
 
-_OPTIONS = {
-    "norm": ("rw", "sym"),
-    "ties": (">=", ">"),
-    "filter": features.FILTERS,
-    "neighbor_labels": ("known", "all"),
-}
-
-
-def check_options(**options: str) -> None:
-    """Raise a `UsageError` if an option has an unknown value."""
-    for name, value in options.items():
-        if value not in _OPTIONS[name]:
-            raise UsageError(f"unknown {name} {value!r}: expected {', '.join(_OPTIONS[name])}")
-
-
 def _graph(edge_index, y, direction, loops, train_mask, filter) -> Graph:
     if edge_index is None:
         if filter != "identity":
@@ -281,15 +266,6 @@ def _label_graph(
     graph = prepare(edge_index, y, direction, loops)
     check_mask(train_mask, graph.y)
     return two_classes(graph.restricted(train_mask, hide=False)), None
-
-
-def two_classes(graph: Graph) -> Graph:
-    """Return the graph; raise a `UsageError` if all known labels are equal."""
-    if int((graph.class_sizes > 0).sum()) < 2:
-        raise UsageError(
-            "all known labels are of one class: there are no other classes to average over"
-        )
-    return graph
 
 
 def exact_arguments(
