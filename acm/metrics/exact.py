@@ -126,7 +126,7 @@ def aggregation_signs(counts: Tensor, degree: Tensor, y: Tensor, sizes: Tensor) 
     """
     sums = class_sums(counts, degree.clamp(min=1), y, sizes.numel())
     size = sizes.cpu().numpy().astype(object)[:, None]
-    # The weights are N_c (N - N_c) times the difference of the means.
+    # The sign is that of N_c (N - N_c) times the difference of the means.
     return signs(counts, y, size.sum() * sums - size * sums.sum(0))
 
 

@@ -13,7 +13,7 @@ All metrics share these arguments:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 
@@ -96,7 +96,17 @@ class Graph:
 
     def with_loops(self, loops: str) -> Graph:
         """Return the graph with self-loops removed, kept or added."""
-        return replace(self, **_loops(self.node, self.neighbor, self.num_nodes, loops))
+        check_options(loops=loops)
+        if loops == "keep":
+            return self
+        node, neighbor, other = self.node, self.neighbor, self.node != self.neighbor
+        if not bool(other.all()):
+            node, neighbor = node[other], neighbor[other]
+        if loops == "add":
+            nodes = torch.arange(self.num_nodes, device=node.device)
+            node, order = torch.cat([node, nodes]).sort(stable=True)
+            neighbor = torch.cat([neighbor, nodes])[order]
+        return Graph(node, neighbor, self.y, self.known)
 
 
 def check_options(**options: str) -> None:
@@ -126,7 +136,7 @@ def prepare(
         raise UsageError(
             f"edge_index is on {node.device} and y is on {y.device}: move both to one device"
         )
-    return Graph(**_loops(node, neighbor, y.numel(), loops), y=y, known=known)
+    return Graph(node, neighbor, y, known).with_loops(loops)
 
 
 def _labels(
@@ -226,20 +236,6 @@ def _distinct(pair: Tensor) -> Tensor:
     first = torch.ones_like(pair, dtype=torch.bool)
     torch.ne(pair[1:], pair[:-1], out=first[1:])
     return pair if bool(first.all()) else pair[first]
-
-
-def _loops(node: Tensor, neighbor: Tensor, num_nodes: int, loops: str) -> dict[str, Tensor]:
-    check_options(loops=loops)
-    if loops == "keep":
-        return {"node": node, "neighbor": neighbor}
-    other = node != neighbor
-    if not bool(other.all()):
-        node, neighbor = node[other], neighbor[other]
-    if loops == "add":
-        nodes = torch.arange(num_nodes, device=node.device)
-        node, order = torch.cat([node, nodes]).sort(stable=True)
-        neighbor = torch.cat([neighbor, nodes])[order]
-    return {"node": node, "neighbor": neighbor}
 
 
 def two_classes(graph: Graph) -> Graph:
