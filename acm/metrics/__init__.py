@@ -1,10 +1,10 @@
-"""How homophilic a graph is: exact metrics in linear time (section 2.2, section 3).
+"""Measure the homophily of a graph in linear time (sections 2.2 and 3).
 
-Pure functions on `(edge_index, y)` or `(x, edge_index, y)` as in PyG, on any device. None of them
-builds an N x N matrix: the mean of `S(M, X)[v, u]` over a set of nodes u is the product of row v of
-`M X` with the mean of the rows u, and that product is taken from the right, class by class.
+The metrics are functions of `(edge_index, y)` or `(x, edge_index, y)`, as in PyG, on any device. No
+metric builds an N x N matrix. The sum of `S(M, X)[v, u]` over the nodes u of a class is row v of
+`M X` times the sum of these rows, and the product is evaluated from the right.
 
-Conventions are arguments, with the paper's definition as the default: see `acm.metrics.graph`.
+Conventions are arguments; the defaults are the paper's definitions. See `acm.metrics.graph`.
 """
 
 from acm.metrics.edges import (

@@ -1,4 +1,4 @@
-"""Metrics that count edges: the three of section 2.2, and two that came later."""
+"""Metrics that count edges: the three of section 2.2 and two of Platonov et al. (2023)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from acm.errors import UsageError
-from acm.metrics.graph import Graph, prepare
+from acm.metrics.graph import Graph, check_options, prepare
 
 
 def edge_homophily(
@@ -17,20 +17,19 @@ def edge_homophily(
     loops: str = "remove",
     train_mask: Tensor | None = None,
 ) -> float:
-    r"""The share of edges within a class, :math:`H_\text{edge}` (section 2.2).
+    r"""Compute the share of edges that join equal labels, :math:`H_\text{edge}` (section 2.2).
 
     .. math:: H_\text{edge} = |\{e_{uv} \in \mathcal E : Z_u = Z_v\}| \,/\, |\mathcal E|
 
-    Edges are counted as ones of `A`, so that an undirected edge counts twice and a loop once.
-
     Args:
-        edge_index: Edges, `[2, E]`.
+        edge_index: Edges, `[2, E]`. The metric counts the ones of `A`: an undirected edge counts
+            twice, a self-loop once.
         y: Labels, `[N]`.
-        direction, loops, train_mask: See `acm.metrics.graph`. With `train_mask`, edges with an
-            unlabelled end are left out.
+        direction, loops, train_mask: See `acm.metrics.graph`. With `train_mask`, only edges between
+            nodes with known labels count.
 
     Raises:
-        UsageError: Bad input, or a graph without edges, which has no such share.
+        UsageError: The input is invalid or the graph has no edges.
 
     >>> import torch
     >>> path = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -49,7 +48,7 @@ def node_homophily(
     isolated: str = "skip",
     train_mask: Tensor | None = None,
 ) -> float:
-    r"""The mean share of a node's neighbours that are of its class, :math:`H_\text{node}`.
+    r"""Average the share of a node's neighbors that have its label, :math:`H_\text{node}`.
 
     .. math:: H_\text{node} = \frac1{|\mathcal V|} \sum_{v \in \mathcal V}
               |\{u \in \mathcal N_v : Z_u = Z_v\}| \,/\, d_v \qquad\text{(section 2.2)}
@@ -57,14 +56,12 @@ def node_homophily(
     Args:
         edge_index: Edges, `[2, E]`.
         y: Labels, `[N]`.
-        isolated: The paper's graph is connected; of a node without neighbours, where the share is
-            0 / 0, `"skip"` takes the mean over the other nodes (the paper's numbers) and `"zero"`
-            counts 0 (PyG's `homophily`).
-        direction, loops, train_mask: See `acm.metrics.graph`. With `train_mask`, the nodes and
-            neighbours with known labels are those that there are.
+        isolated: What a node without neighbors (share 0 / 0) contributes: "skip" leaves the node
+            out of the mean, as in the paper's numbers; "zero" counts 0, as PyG's `homophily` does.
+        direction, loops, train_mask: As in `edge_homophily`.
 
     Raises:
-        UsageError: Bad input, or no node is left to take the mean over.
+        UsageError: The input is invalid, or every node is isolated and `isolated="skip"`.
 
     >>> import torch
     >>> path = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -85,23 +82,23 @@ def class_homophily(
     loops: str = "remove",
     train_mask: Tensor | None = None,
 ) -> float:
-    r"""How far each class is more homophilic than its size explains, :math:`H_\text{class}`.
+    r"""Measure how far classes are more homophilic than their sizes predict, H_class.
 
     .. math:: H_\text{class} = \frac1{C - 1} \sum_{k=1}^C
               \Big[h_k - \frac{|\{v : Z_{v,k} = 1\}|}{N}\Big]_+ \qquad\text{(section 2.2)}
 
-    where :math:`h_k` is the share of the edges of class k that stay within it. A class without
-    edges or without nodes adds nothing.
+    where :math:`h_k` is the share of the edges from class k that end in class k. A class without
+    edges or without nodes adds 0 to the sum.
 
     Args:
         edge_index: Edges, `[2, E]`.
         y: Labels, `[N]`.
-        num_classes: C; by default one more than the largest label that is known.
-        direction, loops, train_mask: See `acm.metrics.graph`. With `train_mask`, all counts are
-            those of the subgraph with known labels.
+        num_classes: C; the default is the largest known label plus one.
+        direction, loops, train_mask: As in `edge_homophily`. With `train_mask`, N and the class
+            sizes also count only nodes with known labels.
 
     Raises:
-        UsageError: Bad input, or there is one class only.
+        UsageError: The input is invalid or C is 1.
 
     >>> import torch
     >>> path = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -120,19 +117,19 @@ def adjusted_homophily(
     loops: str = "remove",
     train_mask: Tensor | None = None,
 ) -> float:
-    r"""Edge homophily beyond what the degrees of the classes explain, :math:`h_\text{adj}`.
+    r"""Correct edge homophily for the degrees of the classes, :math:`h_\text{adj}`.
 
     .. math:: h_\text{adj} = \frac{H_\text{edge} - \sum_k \bar p_k^2}{1 - \sum_k \bar p_k^2},
               \qquad \bar p_k = \frac{\sum_{v : Z_v = k} d_v}{\sum_v d_v}
 
-    Not of the paper: Platonov et al., "Characterizing graph datasets for node classification"
-    (2023). It is 1 where all edges stay within classes, 0 where they are as if drawn at random.
-    On a directed graph the two factors of each square are the shares of both ends.
+    Platonov et al., "Characterizing graph datasets for node classification" (2023), define it. The
+    value is 1 if all edges join equal labels, and 0 if edges are independent of labels. On directed
+    graphs, :math:`\bar p_k^2` is the share of edges from class k times the share of edges into k.
 
-    Arguments are those of `edge_homophily`.
+    The arguments are those of `edge_homophily`.
 
     Raises:
-        UsageError: Bad input, no edges, or all edges have both ends in one class.
+        UsageError: The input is invalid, the graph has no edges, or all edges lie in one class.
 
     >>> import torch
     >>> path = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -151,20 +148,22 @@ def label_informativeness(
     loops: str = "remove",
     train_mask: Tensor | None = None,
 ) -> float:
-    r"""How much of a node's label a neighbour's label tells, :math:`\mathrm{LI}`.
+    r"""Measure how much a neighbor's label tells about a node's label, :math:`\mathrm{LI}`.
 
     .. math:: \mathrm{LI} = I(y_\xi, y_\eta) \,/\, H(y_\xi)
 
-    Not of the paper: Platonov et al., "Characterizing graph datasets for node classification"
-    (2023). :math:`\xi` is a random node and :math:`\eta` its neighbour: both ends of an edge drawn
-    uniformly (`form="edge"`), or a node with neighbours drawn uniformly and then one of them
-    (`form="node"`). As there, the reference distribution of :math:`y_\eta` is in both forms the one
-    over the ends of edges, so that the node form is a mutual information only on regular graphs.
+    Platonov et al., "Characterizing graph datasets for node classification" (2023), define it.
+    :math:`\xi` is a random node and :math:`\eta` one of its neighbors.
 
-    Other arguments are those of `edge_homophily`.
+    Args:
+        form: "edge" draws the pair as an edge, uniformly. "node" draws a node that has neighbors,
+            then one of the neighbors. Both forms compare :math:`y_\eta` with its distribution over
+            edges, as Platonov et al. do; the node form is a mutual information on regular graphs.
+        edge_index, y, direction, loops, train_mask: As in `edge_homophily`.
 
     Raises:
-        UsageError: Bad input, no edges, or one class only, whose entropy is zero.
+        UsageError: The input is invalid, the graph has no edges, or the nodes with neighbors have
+            one label, so that the entropy is 0.
 
     >>> import torch
     >>> square = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -175,7 +174,7 @@ def label_informativeness(
 
 
 def _class_pairs(graph: Graph) -> Tensor:
-    """The class of each node of a pair times C, plus that of its neighbour, `[E]`."""
+    """Number the pair of classes of each edge (v, u): `C y_v + y_u`, `[E]`."""
     pairs = graph.y[graph.node]
     pairs *= graph.num_classes
     pairs += graph.y[graph.neighbor]
@@ -183,27 +182,25 @@ def _class_pairs(graph: Graph) -> Tensor:
 
 
 def _edge_counts(graph: Graph) -> Tensor:
-    """Pairs from each class to each class, `[C, C]`, as float64, which counts exactly to 2**53."""
+    """Count edges from each class to each class, `[C, C]`, as float64 (exact below 2**53)."""
     c = graph.num_classes
     counts = torch.bincount(_class_pairs(graph), minlength=c * c).reshape(c, c)
     if not graph.node.numel():
         raise UsageError(
-            "the graph has no edges (between nodes with known labels): without any,"
-            " this metric is 0 / 0"
+            "the graph has no edges between nodes with known labels: the metric is 0 / 0"
         )
     return counts.double()
 
 
 def edge_share(graph: Graph) -> float:
-    """`edge_homophily` of a prepared graph."""
+    """Compute `edge_homophily` of a prepared graph."""
     counts = _edge_counts(graph.among_known())
     return float(counts.trace() / counts.sum())
 
 
 def node_share(graph: Graph, isolated: str = "skip") -> float:
-    """`node_homophily` of a prepared graph."""
-    if isolated not in ("skip", "zero"):
-        raise UsageError(f"unknown isolated {isolated!r}: skip and zero are known")
+    """Compute `node_homophily` of a prepared graph."""
+    check_options(isolated=isolated)
     graph = graph.among_known()
     same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
     share = torch.bincount(same, minlength=graph.num_nodes).double() / graph.degree.clamp(min=1)
@@ -211,18 +208,18 @@ def node_share(graph: Graph, isolated: str = "skip") -> float:
         share = share[graph.degree > 0]
         if not share.numel():
             raise UsageError(
-                "no node has a neighbour (with a known label): isolated='zero' makes"
-                " H_node zero then"
+                "no node has a neighbor with a known label: H_node is 0 / 0, and 0 with"
+                " isolated='zero'"
             )
     return float(share.mean())
 
 
 def class_share(graph: Graph, num_classes: int | None = None) -> float:
-    """`class_homophily` of a prepared graph."""
+    """Compute `class_homophily` of a prepared graph."""
     graph = graph.among_known()
     classes = graph.num_classes if num_classes is None else num_classes
     if classes < 2:
-        raise UsageError("there is one class only: H_class divides by C - 1")
+        raise UsageError("y has one class: H_class divides by C - 1")
     if not graph.node.numel():
         return 0.0
     counts = _edge_counts(graph)
@@ -232,33 +229,35 @@ def class_share(graph: Graph, num_classes: int | None = None) -> float:
 
 
 def adjusted_share(graph: Graph) -> float:
-    """`adjusted_homophily` of a prepared graph."""
+    """Compute `adjusted_homophily` of a prepared graph."""
     counts = _edge_counts(graph.among_known())
     total = counts.sum()
     expected = counts.sum(1) @ counts.sum(0)
     if bool(expected == total**2):
-        raise UsageError("all edges have both ends in one class: adjusted homophily is 0 / 0 then")
+        raise UsageError("all edges lie in one class: adjusted homophily is 0 / 0")
     return float((counts.trace() * total - expected) / (total**2 - expected))
 
 
 def informativeness(graph: Graph, form: str = "edge") -> float:
-    """`label_informativeness` of a prepared graph."""
-    if form not in ("edge", "node"):
-        raise UsageError(f"unknown form {form!r}: edge and node are known")
+    """Compute `label_informativeness` of a prepared graph."""
+    check_options(form=form)
     graph = graph.among_known()
     counts = _edge_counts(graph)
-    ends = counts.sum(0) / counts.sum()
-    joint = counts / counts.sum()
+    joint, end = counts / counts.sum(), counts.sum(0) / counts.sum()
     if form == "node":
-        c, linked = graph.num_classes, graph.degree > 0
+        c, has_neighbors = graph.num_classes, graph.degree > 0
         weight = (1 / graph.degree.double())[graph.node]
-        joint = torch.bincount(_class_pairs(graph), weight, c * c).reshape(c, c) / linked.sum()
-        start = torch.bincount(graph.y[linked], minlength=c).double() / linked.sum()
+        joint = (
+            torch.bincount(_class_pairs(graph), weight, c * c).reshape(c, c) / has_neighbors.sum()
+        )
+        start = torch.bincount(graph.y[has_neighbors], minlength=c).double() / has_neighbors.sum()
     else:
-        start = counts.sum(1) / counts.sum()  # one rounding: exactly 1 for a single class
+        start = counts.sum(1) / counts.sum()  # exactly 1 for a single class, unlike joint.sum(1)
     entropy = -torch.special.xlogy(start, start).sum()
     if bool((start == 1).any()):
-        raise UsageError("all nodes with neighbours are of one class: its label has no entropy")
-    expected = torch.where(joint > 0, start[:, None] * ends, 1)
+        raise UsageError(
+            "all nodes with neighbors are of one class: the entropy of the labels is 0"
+        )
+    expected = torch.where(joint > 0, start[:, None] * end, 1)
     information = torch.special.xlogy(joint, joint) - torch.special.xlogy(joint, expected)
     return float(information.sum() / entropy)

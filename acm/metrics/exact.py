@@ -1,12 +1,10 @@
-"""Verdicts on label-based similarities in exact arithmetic.
+"""Compare similarities of labels in exact integers.
 
-With `Â = Â_rw` every row of `Â Z` is a vector of whole numbers n_v over the degree d_v. The mean of
-`S(Â, Z)[v, u]` over a class is, up to a positive factor, `n_v · S_c` with `S_c = Σ n_u / d_u` over
-that class: C rational vectors with C entries, whose common denominator is the least common multiple
-of all degrees. They are computed exactly, once, as Python's integers. A node's verdict is then the
-sign of the product of its whole numbers with a combination of those vectors: float64 with an error
-bound decides nearly all of them, and those it leaves open are decided with Python's integers, on
-the few distinct rows that they have.
+A row of `Â_rw Z` is a vector n_v of whole numbers divided by the degree d_v. The mean of
+`S(Â, Z)[v, u]` over a class c is a positive multiple of `n_v · Σ_{u in c} n_u / d_u`. Multiplied by
+the least common multiple of the degrees, the C sums are vectors of Python integers. The sign of a
+comparison is then the sign of a product of two integer vectors. Float64 with an error bound decides
+most signs; Python integers decide the others, once for each distinct row.
 """
 
 from __future__ import annotations
@@ -19,48 +17,50 @@ from torch import Tensor
 
 from acm.metrics.graph import Graph
 
-_UNIT = 2.0**-53  # rounding to nearest changes a float64 by at most this share of it
-_TINY = 2.0**-1000  # far above what underflow takes away from a sum of products of order one
+_UNIT = 2.0**-53  # the largest relative error of rounding a real number to float64
+_TINY = 2.0**-1000  # exceeds any underflow in a sum of products of order one
 
 
-def neighbor_counts(graph: Graph, renormalize: bool, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """`Ã Z` and the degrees: neighbours of each class `[N, C]` and in total `[N]`, as int64.
+def neighbor_counts(
+    graph: Graph, renormalize: bool, in_z: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return `Ã Z`, the neighbors of each node in each class `[N, C]`, and the degrees `[N]`.
 
     Args:
-        graph: The graph.
-        renormalize: Whether every node counts itself once more (`Ã = A + I`).
-        labels: Which neighbours count in `Z`, mask `[N]`; all count in the degree.
+        graph: The graph, N nodes and C classes.
+        renormalize: Whether `Ã = A + I`, so that each node also counts itself.
+        in_z: Mask `[N]` of the nodes whose row of `Z` is not zero; None means all nodes. The other
+            nodes still count in the degrees.
     """
     classes, n = graph.num_classes, graph.num_nodes
-    place = graph.node * classes
-    place += graph.y[graph.neighbor]
-    if not bool(labels.all()):
-        place = place[labels[graph.neighbor]]
-    counts = torch.bincount(place, minlength=n * classes).reshape(n, classes)
-    degree = graph.degree
-    if renormalize:
-        own = torch.arange(n, device=counts.device)
-        counts[own, graph.y] += labels.long()
-        degree = degree + 1
-    return counts, degree
+    entry = graph.node * classes
+    entry += graph.y[graph.neighbor]
+    if in_z is not None:
+        entry = entry[in_z[graph.neighbor]]
+    counts = torch.bincount(entry, minlength=n * classes).reshape(n, classes)
+    if not renormalize:
+        return counts, graph.degree
+    nodes = torch.arange(n, device=counts.device)
+    counts[nodes, graph.y] += 1 if in_z is None else in_z.long()
+    return counts, graph.degree + 1
 
 
 def class_sums(rows: Tensor, degree: Tensor, y: Tensor, classes: int) -> np.ndarray:
-    """`L · Σ_{u in c} rows_u / degree_u` for each class c, with L the least common denominator.
+    """Return `L · Σ_{u in c} rows_u / degree_u` for each class c, L the common denominator.
 
     Args:
         rows: Whole numbers, `[n, K]`.
-        degree: Their positive denominators, `[n]`.
+        degree: The positive denominator of each row, `[n]`.
         y: Classes, `[n]`.
 
     Returns:
         Python integers, `[C, K]`.
     """
-    # Sum in int64 what has the same class and the same degree: there are few such pairs, and no
-    # sum exceeds the number of edges plus nodes.
-    distinct, at = torch.unique(degree, return_inverse=True)
-    pair, at = torch.unique(y * distinct.numel() + at, return_inverse=True)
-    sums = rows.new_zeros(pair.numel(), rows.size(1)).index_add_(0, at, rows)
+    # There are few pairs of a class and a degree. The int64 sum of the rows of a pair cannot
+    # overflow: it is at most the number of edges plus nodes.
+    distinct, index = torch.unique(degree, return_inverse=True)
+    pair, index = torch.unique(y * distinct.numel() + index, return_inverse=True)
+    sums = rows.new_zeros(pair.numel(), rows.size(1)).index_add_(0, index, rows)
     denominator = [int(d) for d in distinct.tolist()]
     common = lcm(*denominator)
     factor = np.array([common // d for d in denominator], dtype=object)
@@ -74,66 +74,69 @@ def class_sums(rows: Tensor, degree: Tensor, y: Tensor, classes: int) -> np.ndar
 
 
 def signs(rows: Tensor, y: Tensor, weights: np.ndarray) -> Tensor:
-    """The sign of `rows_v · weights_{y_v}`, exactly.
+    """Return the exact sign of `rows_v · weights_{y_v}` for each row v.
 
     Args:
         rows: Whole numbers below 2**53 in magnitude, `[n, K]`.
-        y: Which weights to take, `[n]`.
+        y: The row of `weights` for each row, `[n]`.
         weights: Python integers of any size, `[C, K]`.
 
     Returns:
-        -1, 0 or 1 as int8, `[n]`.
+        Signs -1, 0 or 1, `[n]`, int8.
     """
     scaled = torch.from_numpy(_scaled(weights)).to(rows.device)
     terms = rows.double() * scaled[y]
     value = terms.sum(1)
-    # K products and sums, and the rounded weights; doubled for the rounding of the bound itself.
+    # Each term is rounded at most K + 3 times: weight, product and sums. The factor 2 covers the
+    # rounding of the bound.
     bound = 2 * (rows.size(1) + 3) * _UNIT * terms.abs().sum(1) + _TINY * rows.abs().sum(1)
     sign = value.sign().to(torch.int8)
-    # Where the weights vanish the comparison is 0 against 0, whatever the row.
-    vanish = torch.from_numpy((weights == 0).all(1)).to(rows.device)[y]
-    sign[vanish] = 0
-    left = ((value.abs() <= bound) & ~vanish).nonzero().squeeze(1)
-    if left.numel():
-        distinct, at = torch.unique(
-            torch.cat([y[left, None], rows[left]], 1), dim=0, return_inverse=True
+    # A row of zero weights compares 0 with 0, whatever the counts are.
+    zero = torch.from_numpy((weights == 0).all(1)).to(rows.device)[y]
+    sign[zero] = 0
+    undecided = ((value.abs() <= bound) & ~zero).nonzero().squeeze(1)
+    if undecided.numel():
+        distinct, index = torch.unique(
+            torch.cat([y[undecided, None], rows[undecided]], 1), dim=0, return_inverse=True
         )
         case = distinct.cpu().numpy()
         exact = (case[:, 1:].astype(object) * weights[case[:, 0]]).sum(1)
-        decided = (exact > 0).astype(np.int8) - (exact < 0).astype(np.int8)
-        sign[left] = torch.from_numpy(decided).to(rows.device)[at]
+        exact_sign = (exact > 0).astype(np.int8) - (exact < 0).astype(np.int8)
+        sign[undecided] = torch.from_numpy(exact_sign).to(rows.device)[index]
     return sign
 
 
 def _scaled(weights: np.ndarray) -> np.ndarray:
-    """The weights as float64, each row divided by its largest magnitude: no overflow, and underflow
-    only where a weight is nothing beside another one."""
+    """Divide each row by its largest magnitude, so that float64 cannot overflow."""
     largest = np.maximum(abs(weights).max(1, keepdims=True), 1)
-    return (weights / largest).astype(np.float64)  # a quotient of Python integers rounds correctly
+    return (weights / largest).astype(np.float64)  # Python rounds quotients of integers correctly
 
 
 def aggregation_signs(counts: Tensor, degree: Tensor, y: Tensor, sizes: Tensor) -> Tensor:
-    """For each node, the sign of its mean of `S(Â, Z)` over its class less that over the others.
+    """Compare each node's mean of `S(Â, Z)` over its class with the mean over the other classes.
 
     Args:
         counts: Rows of `Ã Z`, `[n, C]`.
-        degree: Their sums over all neighbours, `[n]`; a row without neighbours is zero.
+        degree: Neighbors of each node, `[n]`; 0 only where the row of counts is zero.
         y: Labels, `[n]`.
-        sizes: Nodes in each class among these, `[C]`.
+        sizes: Number of the n nodes in each class, `[C]`.
+
+    Returns:
+        Signs of the differences, `[n]`, int8.
     """
     sums = class_sums(counts, degree.clamp(min=1), y, sizes.numel())
     size = sizes.cpu().numpy().astype(object)[:, None]
-    # mean over the class - mean over the rest, times N_c (N - N_c)
+    # The sign is that of N_c (N - N_c) times the difference of the means.
     return signs(counts, y, size.sum() * sums - size * sums.sum(0))
 
 
 def diversification_signs(counts: Tensor, degree: Tensor, y: Tensor, sizes: Tensor) -> Tensor:
-    """For each node, whether it is diversification distinguishable by `S(I - Â, Z)`.
+    """Test both inequalities of definition 2 on `S(I - Â, Z)` for each node.
 
-    Arguments as in `aggregation_signs`.
+    The arguments are those of `aggregation_signs`.
 
     Returns:
-        1 where both conditions hold strictly, 0 where one holds with equality, -1 where one fails.
+        1 if both are strict, 0 if both hold and one is an equality, -1 if one fails, `[n]`, int8.
     """
     degree = degree.clamp(min=1)
     rows = -counts

@@ -1,19 +1,19 @@
-"""The graph that a metric looks at: who is whose neighbour, and which labels are known.
+"""Check the input of a metric and bring it into one form: who neighbors whom, and known labels.
 
-All metrics take these conventions:
+All metrics share these arguments:
 
-- **Repeated edges are merged.** `A` is binary (section 2).
-- `direction`: `"undirected"` (the paper's definition) makes two nodes neighbours if there is an
-  edge in either direction; `"out"` makes u a neighbour of v if there is an edge (v, u), and `"in"`
-  if there is an edge (u, v), which is how messages flow in PyG.
-- `loops`: `"remove"` takes all self-loops out, `"keep"` leaves the given ones, `"add"` gives every
-  node one.
-- `train_mask`: labels are known for these nodes alone; no other label is read.
+- `edge_index`: Repeated edges count once, since `A` is binary (section 2).
+- `direction`: "undirected" (the paper's definition) makes u and v neighbors if there is an edge in
+  either direction. "out" makes u a neighbor of v if there is an edge (v, u). "in" makes u a
+  neighbor of v if there is an edge (u, v), which is how messages flow in PyG.
+- `loops`: "remove" removes all self-loops, "keep" keeps those of the graph, "add" gives each node
+  one.
+- `train_mask`: Mask `[N]` of the nodes with known labels. Labels outside the mask are never read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 
@@ -22,31 +22,32 @@ from torch import Tensor
 
 from acm.errors import UsageError
 
-DIRECTIONS = ("undirected", "out", "in")
-LOOPS = ("remove", "keep", "add")
+OPTIONS = {
+    "direction": ("undirected", "out", "in"),
+    "loops": ("remove", "keep", "add"),
+    "isolated": ("skip", "zero"),
+    "form": ("edge", "node"),
+    "norm": ("rw", "sym"),
+    "ties": (">=", ">"),
+    "filter": ("low_pass", "high_pass", "identity"),
+    "neighbor_labels": ("known", "all"),
+}
 
-_INTEGERS = (
-    torch.int64,
-    torch.int32,
-    torch.int16,
-    torch.int8,
-    torch.uint8,
-    torch.uint16,
-    torch.uint32,
-    torch.uint64,
-)
-_FEW, _MOST = 1_000, 10_000  # classes: so many may be without nodes; tables are C x C
+_SIGNED = (torch.int64, torch.int32, torch.int16, torch.int8)
+_INTEGERS = (*_SIGNED, torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+# Any graph may have 1,000 classes, since some may be empty. Tables of C x C limit C to 10,000.
+_FEW_CLASSES, _MOST_CLASSES = 1_000, 10_000
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The ones of a binary adjacency matrix, row by row, and what is known of the labels.
+    """A binary adjacency matrix as sorted pairs (v, u) with `A[v, u] = 1`, and the known labels.
 
     Attributes:
-        node: v of each neighbourly pair, `[E]`, sorted.
-        neighbor: u of each pair, `[E]`: `A[v, u] = 1`.
-        y: Labels `[N]`; where they are not known, 0.
-        known: Mask `[N]` of the nodes with known labels; None if that is all.
+        node: v of each pair, `[E]`, sorted.
+        neighbor: u of each pair, `[E]`.
+        y: Labels, `[N]`; `prepare` sets unknown labels to 0.
+        known: Mask `[N]` of the nodes with known labels; None means all nodes.
     """
 
     node: Tensor
@@ -61,40 +62,58 @@ class Graph:
 
     @cached_property
     def num_classes(self) -> int:
-        """C: one more than the largest label that is known."""
+        """C, the largest label plus one."""
         return int(self.y.max()) + 1
 
     @cached_property
     def degree(self) -> Tensor:
-        """Neighbours of each node, `[N]`."""
+        """The number of neighbors of each node, `[N]`."""
         return torch.bincount(self.node, minlength=self.num_nodes)
 
     @cached_property
     def known_labels(self) -> Tensor:
-        """Labels of the nodes that have a known one, `[n]`."""
+        """The known labels, `[n]`."""
         return self.y if self.known is None else self.y[self.known]
 
     @cached_property
     def class_sizes(self) -> Tensor:
-        """Nodes of each class whose label is known, `[C]`."""
+        """The number of known labels of each class, `[C]`."""
         return torch.bincount(self.known_labels, minlength=self.num_classes)
 
     def restricted(self, mask: Tensor, hide: bool = True) -> Graph:
-        """This graph with the labels of `mask` `[N]` known alone; `hide` removes the others."""
+        """Know only the labels of `mask` `[N]`; `hide` also sets the other labels to 0."""
         y = torch.where(mask, self.y, 0) if hide else self.y
         return Graph(self.node, self.neighbor, y, mask)
 
     def among_known(self) -> Graph:
-        """The subgraph of the nodes whose labels are known."""
+        """Return the subgraph of the nodes with known labels."""
         if self.known is None:
             return self
-        place = self.known.cumsum(0) - 1
-        kept = self.known[self.node] & self.known[self.neighbor]
-        return Graph(place[self.node[kept]], place[self.neighbor[kept]], self.y[self.known], None)
+        number = self.known.cumsum(0) - 1
+        inside = self.known[self.node] & self.known[self.neighbor]
+        node, neighbor = number[self.node[inside]], number[self.neighbor[inside]]
+        return Graph(node, neighbor, self.y[self.known], None)
 
     def with_loops(self, loops: str) -> Graph:
-        """This graph with other self-loops."""
-        return replace(self, **_loops(self.node, self.neighbor, self.num_nodes, loops))
+        """Return the graph with self-loops removed, kept or added."""
+        check_options(loops=loops)
+        if loops == "keep":
+            return self
+        node, neighbor, other = self.node, self.neighbor, self.node != self.neighbor
+        if not bool(other.all()):
+            node, neighbor = node[other], neighbor[other]
+        if loops == "add":
+            nodes = torch.arange(self.num_nodes, device=node.device)
+            node, order = torch.cat([node, nodes]).sort(stable=True)
+            neighbor = torch.cat([neighbor, nodes])[order]
+        return Graph(node, neighbor, self.y, self.known)
+
+
+def check_options(**options: str) -> None:
+    """Raise a `UsageError` if an option has an unknown value."""
+    for name, value in options.items():
+        if value not in OPTIONS[name]:
+            raise UsageError(f"unknown {name} {value!r}: expected {', '.join(OPTIONS[name])}")
 
 
 def prepare(
@@ -105,27 +124,29 @@ def prepare(
     train_mask: Tensor | None = None,
     num_classes: int | None = None,
 ) -> Graph:
-    """Check what a metric was given and bring it into one form; see the head of this module.
+    """Check the input of a metric and return its graph; the module describes the arguments.
 
     Raises:
-        UsageError: A shape, type or option is wrong, there is no node, a node index or a label is
-            out of range, or no label is known.
+        UsageError: A shape, type or option is invalid, there are no nodes, a node index or a label
+            is out of range, or no label is known.
     """
     y, known = _labels(y, train_mask, num_classes)
     node, neighbor = _pairs(edge_index, y.numel(), direction)
     if node.device != y.device:
-        raise UsageError(f"edge_index is on {node.device} and y on {y.device}: put both on one")
-    return Graph(**_loops(node, neighbor, y.numel(), loops), y=y, known=known)
+        raise UsageError(
+            f"edge_index is on {node.device} and y is on {y.device}: move both to one device"
+        )
+    return Graph(node, neighbor, y, known).with_loops(loops)
 
 
 def _labels(
     y: Tensor, train_mask: Tensor | None, num_classes: int | None
 ) -> tuple[Tensor, Tensor | None]:
-    if not _whole(y) or y.dim() != 1:
-        found = f"shape {list(y.shape)} and type {y.dtype}" if isinstance(y, Tensor) else type(y)
-        raise UsageError(f"y has {found}: one integer label for each node, shape [N], is needed")
+    if not _is_integer(y) or y.dim() != 1:
+        got = f"shape {list(y.shape)} and type {y.dtype}" if isinstance(y, Tensor) else type(y)
+        raise UsageError(f"y is {got}: one integer label for each node, shape [N], is needed")
     if not y.numel():
-        raise UsageError("y has no entries: a graph without nodes has no homophily")
+        raise UsageError("y is empty: homophily is undefined without nodes")
     if num_classes is not None and (
         isinstance(num_classes, bool) or not isinstance(num_classes, Integral)
     ):
@@ -138,36 +159,33 @@ def _labels(
     if low < 0 or (num_classes is not None and high >= num_classes):
         top = "up" if num_classes is None else f"to {num_classes - 1}"
         raise UsageError(
-            f"labels run from {low} to {high}: classes are numbered from 0 {top},"
-            " and train_mask leaves out nodes without a label"
+            f"labels run from {low} to {high}: classes are numbered from 0 {top}; exclude nodes"
+            " without a label by train_mask"
         )
-    if high >= max(y.numel(), _FEW):
+    if high >= max(y.numel(), _FEW_CLASSES):
         raise UsageError(
             f"labels run to {high} for {y.numel()} nodes: renumber them from 0, y ="
             " torch.unique(y, return_inverse=True)[1]"
         )
-    if high >= _MOST:
+    if high >= _MOST_CLASSES:
         raise UsageError(
-            f"labels run to {high}: metrics take up to {_MOST:,} classes, renumbered"
+            f"labels run to {high}: metrics take up to {_MOST_CLASSES:,} classes, renumbered"
             " by torch.unique(y, return_inverse=True)[1]"
         )
     return y, train_mask
 
 
 def check_mask(mask: Tensor, y: Tensor) -> None:
-    """Refuse a mask that is not one boolean a label, or has no label known."""
+    """Raise a `UsageError` unless the mask has one boolean for each label and some are true."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != y.shape:
-        found = f"{list(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask)
-        raise UsageError(
-            f"train_mask is {found}: booleans of shape [{y.numel()}], one for each"
-            " label, are needed"
-        )
+        got = f"{list(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask)
+        raise UsageError(f"train_mask is {got}: booleans of shape [{y.numel()}] are needed")
     if not bool(mask.any()):
         raise UsageError("train_mask is false everywhere: at least one label must be known")
 
 
-def _whole(tensor: Tensor) -> bool:
-    """Whether it is a dense tensor of integers."""
+def _is_integer(tensor: Tensor) -> bool:
+    """Return whether the tensor is dense and holds integers."""
     return (
         isinstance(tensor, Tensor)
         and tensor.layout == torch.strided
@@ -177,20 +195,18 @@ def _whole(tensor: Tensor) -> bool:
 
 
 def _long(tensor: Tensor, name: str) -> Tensor:
-    """The integers as int64."""
     long = tensor.long()
-    if tensor.dtype == torch.uint64 and bool((long < 0).any()):  # it wraps
+    if tensor.dtype == torch.uint64 and bool((long < 0).any()):  # from 2**63 up, uint64 wraps
         raise UsageError(
-            f"{name} has numbers from 2**63 up, which do not fit int64: renumber them from 0"
+            f"{name} has numbers from 2**63 up, which do not fit int64: renumber from 0"
         )
     return long
 
 
 def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, Tensor]:
-    """The distinct neighbourly pairs (v, u), sorted."""
-    if direction not in DIRECTIONS:
-        raise UsageError(f"unknown direction {direction!r}: {', '.join(DIRECTIONS)} are known")
-    if not _whole(edge_index) or edge_index.dim() != 2 or edge_index.size(0) != 2:
+    """Return the distinct pairs (v, u) with `A[v, u] = 1`, sorted."""
+    check_options(direction=direction)
+    if not _is_integer(edge_index) or edge_index.dim() != 2 or edge_index.size(0) != 2:
         shape = list(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index)
         raise UsageError(f"edge_index has shape {shape}: integers of shape [2, E] are needed")
     edge_index = _long(edge_index, "edge_index")
@@ -203,37 +219,29 @@ def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, 
             )
     if direction == "in":
         node, neighbor = neighbor, node
-    place = node * num_nodes + neighbor
+    pair = node * num_nodes + neighbor
     if direction == "undirected":
-        place = torch.cat([place, neighbor * num_nodes + node])
-    place = _distinct(place)
-    node = place.div(num_nodes, rounding_mode="floor")
-    return node, place.sub_(node * num_nodes)
+        pair = torch.cat([pair, neighbor * num_nodes + node])
+    pair = _distinct(pair)
+    node = pair.div(num_nodes, rounding_mode="floor")
+    return node, pair.sub_(node * num_nodes)
 
 
-def _distinct(place: Tensor) -> Tensor:
-    """The sorted distinct entries; what is given is used up."""
-    if not place.numel():
-        return place
-    if place.device.type == "cpu":
-        place.numpy().sort()  # in place, and several times as fast as torch.sort
+def _distinct(pair: Tensor) -> Tensor:
+    """Return the sorted distinct entries; on the CPU this sorts the argument in place."""
+    if pair.device.type == "cpu":
+        pair.numpy().sort()  # several times as fast as torch.sort
     else:
-        place = place.sort().values
-    first = torch.ones_like(place, dtype=torch.bool)
-    torch.ne(place[1:], place[:-1], out=first[1:])
-    return place if bool(first.all()) else place[first]
+        pair = pair.sort().values
+    first = torch.ones_like(pair, dtype=torch.bool)
+    torch.ne(pair[1:], pair[:-1], out=first[1:])
+    return pair if bool(first.all()) else pair[first]
 
 
-def _loops(node: Tensor, neighbor: Tensor, num_nodes: int, loops: str) -> dict[str, Tensor]:
-    if loops not in LOOPS:
-        raise UsageError(f"unknown loops {loops!r}: {', '.join(LOOPS)} are known")
-    if loops == "keep":
-        return {"node": node, "neighbor": neighbor}
-    other = node != neighbor
-    if not bool(other.all()):
-        node, neighbor = node[other], neighbor[other]
-    if loops == "add":
-        every = torch.arange(num_nodes, device=node.device)
-        node, order = torch.cat([node, every]).sort(stable=True)
-        neighbor = torch.cat([neighbor, every])[order]
-    return {"node": node, "neighbor": neighbor}
+def two_classes(graph: Graph) -> Graph:
+    """Return the graph; raise a `UsageError` if all known labels are equal."""
+    if int((graph.class_sizes > 0).sum()) < 2:
+        raise UsageError(
+            "all known labels are of one class: there are no other classes to average over"
+        )
+    return graph

@@ -1,4 +1,4 @@
-"""All metrics of a graph at once."""
+"""Compute several metrics of one graph, preparing the graph once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor
 from acm.errors import UsageError
 from acm.metrics import edges, exact
 from acm.metrics.features import Aggregation, prepare_features
-from acm.metrics.graph import Graph, check_mask, prepare
+from acm.metrics.graph import Graph, check_mask, check_options, prepare, two_classes
 from acm.metrics.score import Score
-from acm.metrics.similarity import aggregate, check_options, diversify, rational, two_classes
+from acm.metrics.similarity import aggregate, diversify, exact_arguments
 
 
 def all_metrics(
@@ -25,28 +25,24 @@ def all_metrics(
     ties: str = ">=",
     normalize_features: bool = True,
 ) -> dict[str, float]:
-    r"""Every metric of this room, with the paper's :math:`\hat A_\text{rw}`.
-
-    One call costs less than the calls one by one, which prepare the graph anew.
+    r"""Compute every metric with the paper's :math:`\hat A_\text{rw}`, preparing the graph once.
 
     Args:
-        x: Features, `[N, F]`, dense or sparse; None leaves out what needs them.
+        x: Features, `[N, F]`, dense or sparse; None omits the metrics of features.
         edge_index: Edges, `[2, E]`.
         y: Labels, `[N]`.
         direction: See `acm.metrics.graph`.
-        loops: For the metrics with :math:`\hat A`; those that count edges have none.
-        ties: Whether a node whose two means are equal counts: ">=" or ">".
-        normalize_features: Divide each row of `x` by the sum of its absolute values first, as the
-            paper did.
+        loops: Self-loops in :math:`\hat A`. The metrics that count edges never count self-loops.
+        ties: Whether a node with two equal means counts: ">=" counts the node, ">" does not.
+        normalize_features: First divide each row of `x` by the sum of its absolute values, as the
+            paper does.
 
     Returns:
-        From the metric's name, as in the paper's tables where it is there, to its value: a `Score`
-        where nodes can tie, otherwise a plain float. Where all edges lie within one class, or all
-        nodes with neighbours are of one, `h_adj` and `LI` are 0 / 0: NaN here, an error if called
-        one by one.
+        The value of each metric by name: a `Score` if nodes can tie, a float otherwise. `h_adj`
+        and `LI` are NaN where they are 0 / 0; the single functions raise an error there.
 
     Raises:
-        UsageError: Bad input, no edges, or fewer than two classes: most metrics do not exist then.
+        UsageError: The input is invalid, or the graph has no edges or fewer than two classes.
 
     >>> import torch
     >>> square = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -55,23 +51,23 @@ def all_metrics(
     """
     check_options(ties=ties)
     graph = two_classes(prepare(edge_index, y, direction, loops))
-    found = _counted(graph.with_loops("remove"))
-    labelled = rational(graph, True, y == y)
-    sign = exact.aggregation_signs(*labelled)
-    found["H_agg"] = Score(sign, ties=ties)
-    found["H_agg^M"] = Score(sign, ties=ties, modified=True)
-    found["DD(Z)"] = Score(exact.diversification_signs(*labelled), ties=ties)
+    scores = _edge_metrics(graph.with_loops("remove"))
+    arguments = exact_arguments(graph)
+    sign = exact.aggregation_signs(*arguments)
+    scores["H_agg"] = Score(sign, ties=ties)
+    scores["H_agg^M"] = Score(sign, ties=ties, modified=True)
+    scores["DD(Z)"] = Score(exact.diversification_signs(*arguments), ties=ties)
     if x is not None:
         features = prepare_features(x, graph.num_nodes, normalize_features)
         low = Aggregation(graph)
-        found["S_agg(S(Â,X))"] = aggregate(features, graph, "low_pass", low, ties)
-        found["S_agg(S(I,X))"] = aggregate(features, graph, "identity", None, ties)
-        found["DD"] = diversify(features, graph, low, ties)
-    return found
+        scores["S_agg(S(Â,X))"] = aggregate(features, graph, "low_pass", low, ties)
+        scores["S_agg(S(I,X))"] = aggregate(features, graph, "identity", None, ties)
+        scores["DD"] = diversify(features, graph, low, ties)
+    return scores
 
 
-def _counted(graph: Graph) -> dict[str, float]:
-    """The metrics that count edges; `graph` is let go before the others need memory."""
+def _edge_metrics(graph: Graph) -> dict[str, float]:
+    # A function of its own, so that the graph without loops is freed before memory is needed.
     return {
         "H_edge": edges.edge_share(graph),
         "H_node": edges.node_share(graph),
@@ -83,7 +79,7 @@ def _counted(graph: Graph) -> dict[str, float]:
 
 
 def _or_nan(metric: Callable[..., float], *arguments) -> float:
-    """The metric, NaN where it is 0 / 0; a graph without edges has been refused before."""
+    """Compute the metric, or NaN if it is 0 / 0; the caller has checked everything else."""
     try:
         return metric(*arguments)
     except UsageError:
@@ -101,40 +97,41 @@ def estimates(
     normalize_features: bool = True,
     neighbor_labels: str = "known",
 ) -> list[dict[str, Score]]:
-    """The four statistics of Table 7 from the labels of some nodes alone, for each choice of them.
+    """Estimate the four statistics of Table 7 from the labels of some nodes, for each mask.
 
     Args:
         x: Features, `[N, F]`, dense or sparse.
         edge_index: Edges, `[2, E]`.
         y: Labels, `[N]`.
-        masks: The nodes whose labels are known, each `[N]`.
+        masks: Masks `[N]` of the nodes whose labels are known.
         direction, loops, normalize_features: As in `all_metrics`.
-        neighbor_labels: Which labels `H_agg` aggregates, see `aggregation_homophily`: the paper's
-            estimates are those of "all".
+        neighbor_labels: The labels that `H_agg` aggregates, as in `aggregation_homophily`; the
+            paper's estimates use "all".
 
     Returns:
-        For each mask, from the statistic's name to its `Score`. A tie counts, see `Score.interval`.
+        For each mask, the `Score` of each statistic by name, with `ties=">="`.
 
     Raises:
-        UsageError: Bad input, or a mask that is empty or leaves a single class.
+        UsageError: The input is invalid, or a mask is empty or holds one class.
     """
     check_options(neighbor_labels=neighbor_labels)
     graph = prepare(edge_index, y, direction, loops)
     features = prepare_features(x, graph.num_nodes, normalize_features)
     low = Aggregation(graph)
-    found = []
+    results = []
     for mask in masks:
         check_mask(mask, y)
         known = two_classes(graph.restricted(mask))
-        everything = neighbor_labels == "all"
-        seen = graph.restricted(mask, hide=False) if everything else known
-        labelled = rational(seen, True, y == y if everything else mask)
-        found.append(
+        if neighbor_labels == "all":
+            arguments = exact_arguments(graph.restricted(mask, hide=False))
+        else:
+            arguments = exact_arguments(known, in_z=mask)
+        results.append(
             {
-                "H_agg": Score(exact.aggregation_signs(*labelled)),
+                "H_agg": Score(exact.aggregation_signs(*arguments)),
                 "S_agg(S(Â,X))": aggregate(features, known, "low_pass", low, ">="),
                 "S_agg(S(I,X))": aggregate(features, known, "identity", None, ">="),
                 "DD": diversify(features, known, low, ">="),
             }
         )
-    return found
+    return results

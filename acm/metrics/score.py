@@ -1,4 +1,4 @@
-"""A share of nodes that knows its ties."""
+"""The value of a metric that compares two means for each node."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from torch import Tensor
 
 
 class Score(float):
-    """The share of nodes that fulfil a comparison: a plain `float` that also knows its ties.
+    """The share of nodes for which a comparison holds: a `float` with its ties as attributes.
 
     Attributes:
-        sign: For each node compared, `[n]` int8: 1 where the comparison holds strictly, 0 where
-            both sides are equal, -1 where it fails.
-        undecided: Mask `[n]` of the nodes for which rounding errors leave open which of the three
-            it is; their sign is given as 0. No node is undecided where evaluation is exact.
-        interval: The value if ties count as failures, and the value if they count as successes.
-            With undecided nodes it encloses what the two are in exact arithmetic.
+        sign: The comparison of each of the n nodes, `[n]`, int8: 1 if it holds strictly, 0 if the
+            sides are equal, -1 if it fails.
+        undecided: Mask `[n]` of the nodes that rounding errors leave open; the sign of an undecided
+            node is 0. An exact evaluation has none.
+        interval: The value without the ties and the value with the ties. The interval encloses
+            both exact values if there are undecided nodes.
         ties: The share of nodes with sign 0.
     """
 

@@ -8,10 +8,10 @@ from torch.nn.functional import one_hot
 
 from acm.errors import UsageError
 from acm.metrics import exact, features
-from acm.metrics.graph import Graph, prepare
+from acm.metrics.graph import Graph, check_mask, check_options, prepare, two_classes
 from acm.metrics.score import Score
 
-_LARGEST = 10_000  # nodes of a similarity matrix: 800 MB in float64
+_MOST_NODES = 10_000  # a similarity matrix of 10,000 nodes takes 800 MB in float64
 
 
 def aggregation_homophily(
@@ -27,31 +27,32 @@ def aggregation_homophily(
     train_mask: Tensor | None = None,
     neighbor_labels: str = "known",
 ) -> Score:
-    r"""Aggregation homophily :math:`H_\text{agg}`, and :math:`H_\text{agg}^M` (section 3.1).
+    r"""Compute aggregation homophily :math:`H_\text{agg}` or :math:`H_\text{agg}^M` (section 3.1).
 
     .. math:: H_\text{agg} = S_\text{agg}(S(\hat A, Z)),
               \qquad H_\text{agg}^M = [2 H_\text{agg} - 1]_+
 
-    the share of nodes whose aggregated label :math:`(\hat A Z)_v` is, on average, at least as
-    similar to those of its own class as to those of the other classes. With `norm="rw"` it is
-    evaluated exactly, with `norm="sym"`, whose entries are not rational, in float64 with a bound.
+    It is the share of nodes v whose aggregated label :math:`(\hat A Z)_v` is on average at least as
+    similar to those of v's class as to those of the other classes. `norm="rw"` is evaluated in
+    exact integers. `norm="sym"` has irrational entries and is evaluated in float64 with a bound.
 
     Args:
         edge_index: Edges, `[2, E]`.
         y: Labels, `[N]`.
-        norm, renormalize: Of :math:`\hat A`, as in `acm.filters.low_pass`.
-        direction, loops, train_mask: See `acm.metrics.graph`.
-        ties: Whether a node whose two means are equal counts: ">=" (definition 1) or ">".
-        modified: Give :math:`H_\text{agg}^M`.
-        neighbor_labels: With `train_mask`, which labels :math:`\hat A Z` aggregates: "known" (the
-            others are zero in Z) or "all", as the paper's estimates did (Table 7): nodes and means
-            are then those of `train_mask`, but no label is hidden from the aggregation.
+        norm, renormalize: The normalization of :math:`\hat A`, as in `acm.filters.low_pass`.
+        direction, loops, train_mask: See `acm.metrics.graph`. With `train_mask`, only nodes with
+            known labels are compared and averaged over.
+        ties: ">=" counts a node with two equal means (definition 1); ">" does not.
+        modified: Return :math:`H_\text{agg}^M`.
+        neighbor_labels: The labels that :math:`\hat A Z` aggregates if `train_mask` is given:
+            "known" sets the rows of Z without a known label to zero; "all" uses every label, as
+            the paper's estimates do (Table 7).
 
     Returns:
-        A float that knows its ties: see `Score`.
+        A `Score`, which is a float with its ties.
 
     Raises:
-        UsageError: Bad input, or the known labels are of one class only: there is no other mean.
+        UsageError: The input is invalid or all known labels are equal.
 
     >>> import torch
     >>> bipartite = torch.tensor([[0, 0, 1, 1], [2, 3, 2, 3]])
@@ -60,12 +61,12 @@ def aggregation_homophily(
     (1.0, (1.0, 1.0), 0.0)
     """
     check_options(norm=norm, ties=ties, neighbor_labels=neighbor_labels)
-    graph, labels = _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels)
+    graph, in_z = _label_graph(edge_index, y, direction, loops, train_mask, neighbor_labels)
     if norm == "rw":
-        sign = exact.aggregation_signs(*rational(graph, renormalize, labels))
-        return Score(sign, None, ties, modified)
+        sign = exact.aggregation_signs(*exact_arguments(graph, renormalize, in_z))
+        return Score(sign, ties=ties, modified=modified)
     low = features.Aggregation(graph, norm, renormalize)
-    return aggregate(_one_hot(graph, labels), graph, "low_pass", low, ties, modified)
+    return aggregate(_one_hot(graph, in_z), graph, "low_pass", low, ties, modified)
 
 
 def aggregation_similarity(
@@ -83,39 +84,40 @@ def aggregation_similarity(
     modified: bool = False,
     train_mask: Tensor | None = None,
 ) -> Score:
-    r"""Aggregation similarity :math:`S_\text{agg}`, and :math:`S_\text{agg}^M` (definition 1).
+    r"""Compute aggregation similarity :math:`S_\text{agg}` or its modified form (definition 1).
 
     .. math:: S_\text{agg}(S) = \frac{|\{v : \mathrm{Mean}_u(\{S_{v,u} : Z_u = Z_v\}) \ge
               \mathrm{Mean}_u(\{S_{v,u} : Z_u \ne Z_v\})\}|}{|\mathcal V|},
               \qquad S = S(M, X) = M X (M X)^T
 
-    It is evaluated in float64. A node whose two means differ by no more than the rounding errors
-    can be is undecided: it counts as a tie, `Score.undecided` tells, and `Score.interval` encloses
-    the exact value. The paper's values of Table 7 have `normalize_features=True` and `ties=">"`.
+    The evaluation uses float64. A node is undecided if its two means differ by less than the bound
+    of the rounding errors. An undecided node counts as a tie, and `Score.interval` encloses the
+    exact value. The paper's Table 7 has `normalize_features=True` and `ties=">"`.
 
     Args:
         x: Features, `[N, F]`, dense or sparse.
-        edge_index: Edges, `[2, E]`; may be None for `filter="identity"`, which does not use them.
+        edge_index: Edges, `[2, E]`; None is allowed for `filter="identity"`, which needs no edges.
         y: Labels, `[N]`.
-        filter: M: "low_pass" for :math:`S(\hat A, X)`, "identity" for :math:`S(I, X)`, "high_pass"
-            for :math:`S(I - \hat A, X)`.
-        normalize_features: Divide each row of `x` by the sum of its absolute values first.
+        filter: M: "low_pass" is :math:`\hat A`, "identity" is :math:`I`, "high_pass" is
+            :math:`I - \hat A`.
+        normalize_features: First divide each row of `x` by the sum of its absolute values.
         norm, renormalize, direction, loops, ties, modified, train_mask: As in
-            `aggregation_homophily`. Features are known of all nodes; `train_mask` restricts the
-            nodes that are compared and those that means are over.
+            `aggregation_homophily`. With `train_mask`, X still holds the features of all nodes.
 
     Returns:
-        A float that knows its ties: see `Score`.
+        A `Score`, which is a float with its ties.
 
     Raises:
-        UsageError: Bad input, NaN or infinite features, or known labels of one class only.
+        UsageError: The input is invalid, `x` holds NaN or infinity, or all known labels are equal.
 
     >>> import torch
     >>> x = torch.tensor([[1., 0.], [1., 1.], [0., 2.], [0., 0.]])
     >>> y = torch.tensor([0, 0, 1, 1])
     >>> score = aggregation_similarity(x, None, y, filter="identity")
-    >>> score, score.interval, score.sign.tolist()  # the last row is zero: a tie
+    >>> score, score.interval, score.sign.tolist()  # a row of zeros is a tie
     (1.0, (0.75, 1.0), [1, 1, 1, 0])
+    >>> aggregation_similarity(x, None, y, filter="identity", ties=">")
+    0.75
     """
     check_options(norm=norm, ties=ties, filter=filter)
     graph = two_classes(_graph(edge_index, y, direction, loops, train_mask, filter))
@@ -138,29 +140,29 @@ def diversification_distinguishability(
     train_mask: Tensor | None = None,
     neighbor_labels: str = "known",
 ) -> Score:
-    r"""Diversification distinguishability :math:`\mathrm{DD}_{\hat A, X}` (definition 2).
+    r"""Compute diversification distinguishability :math:`\mathrm{DD}_{\hat A, X}` (definition 2).
 
-    The share of nodes v for which, with :math:`S = S(I - \hat A, X)`,
+    It is the share of nodes v for which :math:`S = S(I - \hat A, X)` has
 
     .. math:: \mathrm{Mean}_u(\{S_{v,u} : Z_u = Z_v\}) \ge 0 \quad\text{and}\quad
               \mathrm{Mean}_u(\{S_{v,u} : Z_u \ne Z_v\}) \le 0
 
     Args:
-        x: Features, `[N, F]`, dense or sparse, evaluated as in `aggregation_similarity`. None is
-            :math:`X = Z`, and exact for `norm="rw"`: 1 on every graph of two classes (theorem 2).
+        x: Features, `[N, F]`, dense or sparse, evaluated in float64 as in `aggregation_similarity`.
+            None means :math:`X = Z`, which `norm="rw"` evaluates exactly: the value is 1 on every
+            graph of two classes (theorem 2).
         edge_index: Edges, `[2, E]`.
         y: Labels, `[N]`.
-        normalize_features: Divide each row of `x` by the sum of its absolute values first.
-        ties: With ">" both inequalities must be strict.
+        normalize_features: First divide each row of `x` by the sum of its absolute values.
+        ties: ">" requires both inequalities to be strict.
         norm, renormalize, direction, loops, train_mask, neighbor_labels: As in
             `aggregation_homophily`.
 
     Returns:
-        A float that knows its ties: see `Score`. A node ties where no inequality fails and one
-        holds with equality.
+        A `Score`. A node is a tie if both inequalities hold and at least one is an equality.
 
     Raises:
-        UsageError: Bad input, NaN or infinite features, or known labels of one class only.
+        UsageError: The input is invalid, `x` holds NaN or infinity, or all known labels are equal.
 
     >>> import torch
     >>> path = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -169,12 +171,11 @@ def diversification_distinguishability(
     """
     check_options(norm=norm, ties=ties, neighbor_labels=neighbor_labels)
     if x is None:
-        graph, labels = _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels)
+        graph, in_z = _label_graph(edge_index, y, direction, loops, train_mask, neighbor_labels)
         if norm == "rw":
-            return Score(
-                exact.diversification_signs(*rational(graph, renormalize, labels)), None, ties
-            )
-        prepared = _one_hot(graph, labels)
+            sign = exact.diversification_signs(*exact_arguments(graph, renormalize, in_z))
+            return Score(sign, ties=ties)
+        prepared = _one_hot(graph, in_z)
     else:
         graph = two_classes(prepare(edge_index, y, direction, loops, train_mask))
         prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
@@ -191,20 +192,18 @@ def similarity_matrix(
     direction: str = "undirected",
     loops: str = "keep",
 ) -> Tensor:
-    r"""The similarity matrix :math:`S(M, X) = M X (M X)^T` of a small graph (section 3.1, eq. (5)).
+    r"""Compute the similarity matrix :math:`S(M, X) = M X (M X)^T` of a small graph (equation 5).
 
     Args:
-        x: Features `[N, F]`, dense or sparse; one-hot labels for :math:`S(M, Z)`.
-        edge_index: Edges, `[2, E]`; may be None for `filter="identity"`.
-        filter: M: "low_pass", "high_pass" or "identity".
-        norm, renormalize: Of :math:`\hat A`, as in `acm.filters.low_pass`.
-        direction, loops: See `acm.metrics.graph`.
+        x: Features, `[N, F]`, dense or sparse; pass one-hot labels for :math:`S(M, Z)`.
+        edge_index, filter: As in `aggregation_similarity`.
+        norm, renormalize, direction, loops: As in `aggregation_homophily`.
 
     Returns:
-        `[N, N]`, float64.
+        Similarities, `[N, N]`, float64.
 
     Raises:
-        UsageError: Bad input, NaN too, or more than 10,000 nodes: no metric needs this matrix.
+        UsageError: The input is invalid, or the graph has more than 10,000 nodes.
 
     >>> import torch
     >>> similarity_matrix(torch.eye(2), torch.tensor([[0], [1]]))
@@ -213,19 +212,19 @@ def similarity_matrix(
     """
     check_options(norm=norm, filter=filter)
     if not isinstance(x, Tensor) or x.dim() != 2:
-        raise UsageError("x holds the features of each node, shape [N, F]")
-    if x.size(0) > _LARGEST:
+        raise UsageError("x needs shape [N, F]: one row of features for each node")
+    if x.size(0) > _MOST_NODES:
         raise UsageError(
-            f"a similarity matrix of {x.size(0)} nodes is too large: it is meant for"
-            f" up to {_LARGEST}, and no metric needs it"
+            f"a similarity matrix of {x.size(0)} nodes is too large: the limit is {_MOST_NODES}"
+            " nodes, and no metric needs the matrix"
         )
     y = torch.zeros(x.size(0), dtype=torch.long, device=x.device)
     graph = _graph(edge_index, y, direction, loops, None, filter)
-    rows = features.dense_features(x, x.size(0))
+    mx = features.dense_features(x, x.size(0))
     if filter != "identity":
-        low = features.Aggregation(graph, norm, renormalize) @ rows
-        rows = low if filter == "low_pass" else rows - low
-    return rows @ rows.T
+        low = features.Aggregation(graph, norm, renormalize) @ mx
+        mx = low if filter == "low_pass" else mx - low
+    return mx @ mx.T
 
 
 def aggregate(
@@ -236,7 +235,7 @@ def aggregate(
     ties: str,
     modified: bool = False,
 ) -> Score:
-    """`aggregation_similarity` of what is prepared, with `Â`."""
+    """Compute `aggregation_similarity` of prepared features and a prepared graph; `low` is `Â`."""
     sums = features.similarity_sums(prepared, graph, filter, low)
     signs = features.aggregation_signs(sums, graph.known_labels, graph.class_sizes)
     return Score(*signs, ties, modified)
@@ -245,63 +244,45 @@ def aggregate(
 def diversify(
     prepared: features.Features, graph: Graph, low: features.Aggregation, ties: str
 ) -> Score:
-    """`diversification_distinguishability` of what is prepared, with `Â`."""
+    """Compute `diversification_distinguishability` of prepared features and a prepared graph."""
     sums = features.similarity_sums(prepared, graph, "high_pass", low)
     return Score(*features.diversification_signs(sums, graph.known_labels), ties)
-
-
-_OPTIONS = {
-    "norm": ("rw", "sym"),
-    "ties": (">=", ">"),
-    "filter": features.FILTERS,
-    "neighbor_labels": ("known", "all"),
-}
-
-
-def check_options(**options: str) -> None:
-    """Refuse values that an option does not have."""
-    for name, value in options.items():
-        if value not in _OPTIONS[name]:
-            raise UsageError(f"unknown {name} {value!r}: {', '.join(_OPTIONS[name])} are known")
 
 
 def _graph(edge_index, y, direction, loops, train_mask, filter) -> Graph:
     if edge_index is None:
         if filter != "identity":
-            raise UsageError("edge_index is None: only filter='identity' needs no edges")
+            raise UsageError("edge_index is None: only filter='identity' works without edges")
         edge_index = torch.empty(2, 0, dtype=torch.long, device=y.device)
     return prepare(edge_index, y, direction, loops, train_mask)
 
 
-def _labelled(edge_index, y, direction, loops, train_mask, neighbor_labels) -> tuple[Graph, Tensor]:
-    """The graph, and the mask of the labels that `Z` holds."""
-    graph = prepare(edge_index, y, direction, loops, train_mask)
-    seen = torch.ones_like(graph.y, dtype=torch.bool) if train_mask is None else train_mask
-    if train_mask is not None and neighbor_labels == "all":
-        graph = prepare(edge_index, y, direction, loops).restricted(train_mask, hide=False)
-        seen = torch.ones_like(train_mask)
-    return two_classes(graph), seen
+def _label_graph(
+    edge_index, y, direction, loops, train_mask, neighbor_labels
+) -> tuple[Graph, Tensor | None]:
+    """Return the graph and the mask `[N]` of the labels that `Z` holds; None means all labels."""
+    if train_mask is None or neighbor_labels == "known":
+        return two_classes(prepare(edge_index, y, direction, loops, train_mask)), train_mask
+    graph = prepare(edge_index, y, direction, loops)
+    check_mask(train_mask, graph.y)
+    return two_classes(graph.restricted(train_mask, hide=False)), None
 
 
-def two_classes(graph: Graph) -> Graph:
-    """The graph, if more than one class is known."""
-    if int((graph.class_sizes > 0).sum()) < 2:
-        raise UsageError(
-            "all known labels are of one class: the mean over the other classes does not exist"
-        )
-    return graph
-
-
-def rational(
-    graph: Graph, renormalize: bool, labels: Tensor
+def exact_arguments(
+    graph: Graph, renormalize: bool = True, in_z: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the exact verdicts take: counts, degrees, labels and class sizes of the known nodes."""
-    counts, degree = exact.neighbor_counts(graph, renormalize, labels)
+    """Return counts, degrees, labels and class sizes of the nodes with known labels.
+
+    These are the arguments of `exact.aggregation_signs` and `exact.diversification_signs`.
+    """
+    counts, degree = exact.neighbor_counts(graph, renormalize, in_z)
     if graph.known is not None:
         counts, degree = counts[graph.known], degree[graph.known]
     return counts, degree, graph.known_labels, graph.class_sizes
 
 
-def _one_hot(graph: Graph, labels: Tensor) -> features.Features:
-    z = one_hot(graph.y, graph.num_classes).double() * labels[:, None]
+def _one_hot(graph: Graph, in_z: Tensor | None) -> features.Features:
+    z = one_hot(graph.y, graph.num_classes).double()
+    if in_z is not None:
+        z *= in_z[:, None]
     return features.prepare_features(z.to_sparse_csr(), graph.num_nodes, False)
