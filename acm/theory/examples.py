@@ -107,12 +107,12 @@ HELPED = Example(
         ),
         Statement(
             "Section 4.1",
-            "Nodes 1 and 3 differ from most of their neighbours.",
+            "Nodes 1 and 3 differ from most of their neighbors.",
             lambda e: all(e.same_class_share(v) < Fraction(1, 2) for v in (1, 3)),
         ),
         Statement(
             "Section 4.1",
-            "Nodes 4, 5, 6 and 7 resemble most of their neighbours.",
+            "Nodes 4, 5, 6 and 7 resemble most of their neighbors.",
             lambda e: all(e.same_class_share(v) > Fraction(1, 2) for v in (4, 5, 6, 7)),
         ),
         Statement(
