@@ -53,39 +53,38 @@ def distinguishable(adjacency: np.ndarray, y: np.ndarray) -> list[bool]:
         adjacency: Non-negative integers, `[N, N]`.
         y: Classes, `[N]`; each class in 0 … C − 1 occurs.
     """
-    return [
-        same >= 0 >= other for same, other, _ in _scaled_sums(adjacency.tolist(), [*map(int, y)])
-    ]
+    same, other, _ = _exact_sums(adjacency, y)
+    return ((same >= 0) & (other <= 0)).tolist()
 
 
 def means(adjacency: np.ndarray, y: np.ndarray) -> list[tuple[Fraction, Fraction]]:
     """Compute both means of definition 2 for each node: over its class and over the others."""
-    y = [*map(int, y)]
+    sizes = np.bincount(y)[list(y)].tolist()
     return [
-        (Fraction(same, scale * y.count(c)), Fraction(other, scale * (len(y) - y.count(c))))
-        for c, (same, other, scale) in zip(y, _scaled_sums(adjacency.tolist(), y))
+        (Fraction(same, scale * size), Fraction(other, scale * (len(sizes) - size)))
+        for size, same, other, scale in zip(sizes, *_exact_sums(adjacency, y))
     ]
 
 
-def _scaled_sums(adjacency: list[list[int]], y: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield each node's scaled sum of similarities to its class and to the others, and the scale."""
-    degree = [1 + sum(weights) for weights in adjacency]
-    common = lcm(*degree)
-    per_class = [[0] * (max(y) + 1) for _ in range(max(y) + 1)]
-    rows = []
-    for v, weights in enumerate(adjacency):
-        row, share = [0] * len(per_class), common // degree[v]
-        row[y[v]] = common - share  # the self-loop of Â
-        for u, weight in enumerate(weights):
-            row[y[u]] -= share * weight
-        rows.append(row)
-        sums = per_class[y[v]]
-        for c, value in enumerate(row):
-            sums[c] += value
-    for v, row in enumerate(rows):
-        products = [sum(a * b for a, b in zip(row, sums)) for sums in per_class]
-        same = products[y[v]]
-        yield same, sum(products) - same, common**2
+def _exact_sums(adjacency: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute `_sums` times a common scale, and the scale, in Python integers without overflow."""
+    z = np.eye(max(y) + 1, dtype=object)[list(y)]
+    tilde = adjacency.astype(object) + np.eye(len(z), dtype=object)
+    scale = lcm(*tilde.sum(axis=1))
+    same, other = _sums(_scaled_rows(tilde, z, scale), z)
+    return same, other, np.full(len(z), scale**2, dtype=object)
+
+
+def _scaled_rows(tilde: np.ndarray, z: np.ndarray, scale: int) -> np.ndarray:
+    """Compute (I − Â) Z times `scale`, a multiple of all degrees, in integers."""
+    return scale * z - (scale // tilde.sum(axis=1))[:, None] * (tilde @ z)
+
+
+def _sums(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum each node's similarities to its class and to the others, from the rows of (I − Â) Z."""
+    per_class = rows @ (z.T @ rows).T
+    same = (per_class * z).sum(axis=1)
+    return same, per_class.sum(axis=1) - same
 
 
 def random_graph(rng: np.random.Generator, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -181,15 +180,13 @@ def counterexamples(
             if connected and connected_components(adjacency, return_labels=False) > 1:
                 continue
             tilde = adjacency + np.eye(nodes, dtype=np.int64)
-            degree = tilde.sum(axis=1)
             for y in labelings:
                 z = np.eye(classes, dtype=np.int64)[list(y)]
                 if norm == "rw":
-                    # The factor `scale` makes (I − Â) Z a matrix of integers.
-                    same, other = _sums(scale * z - (scale // degree)[:, None] * (tilde @ z), z)
+                    same, other = _sums(_scaled_rows(tilde, z, scale), z)
                     failing = np.flatnonzero((same < 0) | (other > 0)).tolist()
                 else:
-                    failing = _failing_symmetric(tilde, degree, y, z)
+                    failing = _failing_symmetric(tilde, y, z)
                 if failing:
                     yield Counterexample(list(edges), y, failing)
 
@@ -212,17 +209,9 @@ def symmetric_similarity(tilde: np.ndarray, y: tuple[int, ...], classes: int) ->
     return rows * rows.T
 
 
-def _sums(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sum each node's similarities to its class and to the others, from the rows of (I − Â) Z."""
-    per_class = rows @ (z.T @ rows).T
-    same = (per_class * z).sum(axis=1)
-    return same, per_class.sum(axis=1) - same
-
-
-def _failing_symmetric(
-    tilde: np.ndarray, degree: np.ndarray, y: tuple[int, ...], z: np.ndarray
-) -> list[int]:
+def _failing_symmetric(tilde: np.ndarray, y: tuple[int, ...], z: np.ndarray) -> list[int]:
     """Return the nodes that violate definition 2 for Â_sym, with exact roots near zero."""
+    degree = tilde.sum(axis=1)
     sums = _sums(z - (tilde / np.sqrt(np.outer(degree, degree))) @ z, z)
     exact = None
     failing = []
