@@ -1,6 +1,5 @@
-"""The paper's derivations and theorems as SymPy objects and exact checks.
+"""Derive the paper's formulas and theorems with SymPy and check them in exact arithmetic.
 
-The room stands alone: no PyTorch, no data. Each module is one piece of the paper's mathematics,
-written so that a statement can be false: what is claimed is compared with what is derived from the
-definition by another way, symbolically or in exact arithmetic.
+This package needs neither PyTorch nor data. Each module covers one part of the paper. It computes
+every claim in two ways, from the definition and as printed, so that a wrong claim fails.
 """

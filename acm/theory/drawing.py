@@ -1,4 +1,4 @@
-"""Pictures of the worked examples and of filters: graphs with their matrices, responses."""
+"""Draw the worked examples with their similarity matrices, and the responses of filters."""
 
 from __future__ import annotations
 
@@ -11,88 +11,92 @@ from matplotlib.patches import Rectangle
 
 from acm.theory.labelled_graph import Example
 
-#: Colours that stay apart for colour-blind readers (Okabe and Ito), by class.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
+#: Colors by class, from the palette of Okabe and Ito, which color-blind readers can tell apart.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 
 
 def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Figure:
-    """A worked example: the graph, `S(Â, Z)` and `S(I − Â, Z)`.
+    """Draw the graph of a worked example with `S(Â, Z)` and `S(I − Â, Z)`.
 
     Args:
-        example: What to draw.
-        boxes: Pairs of classes whose block of `S(I − Â, Z)` is framed, as in the paper's App. G.
+        example: Example to draw.
+        boxes: Pairs of classes; the plot frames the block of each pair in `S(I − Â, Z)` (App. G).
     """
-    figure, axes = plt.subplot_mosaic(
+    figure, panels = plt.subplot_mosaic(
         [["graph", "graph"], ["low", "high"]],
         figsize=(7.4, 6.8),
         gridspec_kw={"height_ratios": [0.8, 1]},
     )
-    left, right = axes["graph"], [axes["low"], axes["high"]]
-    colour = {node: COLOURS[kind - 1] for node, kind in example.classes.items()}
+    graph = panels["graph"]
+    color = {node: COLORS[label - 1] for node, label in example.classes.items()}
     for u, v in example.edges:
-        left.plot(*zip(example.places[u], example.places[v]), color="0.6", lw=0.9, zorder=1)
-    x, y = np.array([example.places[node] for node in example.nodes]).T
-    left.scatter(x, y, s=260, c=list(colour.values()), edgecolors="black", zorder=2)
-    for node, (x, y) in example.places.items():
-        left.text(x, y, str(node), ha="center", va="center", color="white", weight="bold", zorder=3)
-    left.set_aspect("equal")
-    left.margins(0.12)
-    left.axis("off")
-    largest = max(abs(float(w)) for name in ("low", "high") for w in example.similarity(name).flat)
-    for axes, name, title in zip(
-        right, ("low", "high"), (r"$S(\hat{A}, Z)$", r"$S(I - \hat{A}, Z)$")
-    ):
-        weights = example.similarity(name).astype(float)
+        graph.plot(*zip(example.positions[u], example.positions[v]), color="0.6", lw=0.9, zorder=1)
+    x, y = np.array([example.positions[node] for node in example.nodes]).T
+    graph.scatter(x, y, s=260, c=list(color.values()), edgecolors="black", zorder=2)
+    text = {"ha": "center", "va": "center"}
+    for node, (x, y) in example.positions.items():
+        graph.text(x, y, str(node), color="white", weight="bold", zorder=3, **text)
+    graph.set_aspect("equal")
+    graph.margins(0.12)
+    graph.axis("off")
+    titles = {"low": r"$S(\hat{A}, Z)$", "high": r"$S(I - \hat{A}, Z)$"}
+    largest = max(abs(float(w)) for channel in titles for w in example.similarity(channel).flat)
+    for channel, title in titles.items():
+        axes = panels[channel]
+        weights = example.similarity(channel).astype(float)
         axes.imshow(weights, cmap="PuOr", vmin=-largest, vmax=largest)
         size = 9 if len(weights) < 10 else 5
         for (i, j), weight in np.ndenumerate(weights):
-            dark = abs(weight) > 0.6 * largest
-            axes.text(j, i, f"{weight + 0.0:.2f}", ha="center", va="center", fontsize=size,
-                      color="white" if dark else "black")  # fmt: skip
+            contrast = "white" if abs(weight) > 0.6 * largest else "black"
+            # Adding zero prints a negative zero without its sign.
+            axes.text(j, i, f"{weight + 0.0:.2f}", fontsize=size, color=contrast, **text)
         axes.set_title(title)
         axes.set_xticks(range(len(weights)), example.nodes)
         axes.set_yticks(range(len(weights)), example.nodes)
         axes.tick_params(length=0)
         for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
             for tick, node in zip(ticks, example.nodes):
-                tick.set_color(colour[node])
-                tick.set_weight("bold")
-    for a, b in [pair for one, other in boxes for pair in ((one, other), (other, one))]:
-        rows, columns = (
-            [example.nodes.index(node) for node in example.members(kind)] for kind in (a, b)
-        )
-        right[1].add_patch(
-            Rectangle((columns[0] - 0.5, rows[0] - 0.5), len(columns), len(rows),
-                      fill=False, edgecolor="black", lw=2)
-        )  # fmt: skip
+                tick.set(color=color[node], weight="bold")
+    for pair in boxes:
+        for row_class, column_class in (pair, pair[::-1]):
+            rows, columns = (
+                [example.nodes.index(node) for node in example.members(label)]
+                for label in (row_class, column_class)
+            )
+            corner = (columns[0] - 0.5, rows[0] - 0.5)
+            frame = Rectangle(corner, len(columns), len(rows), fill=False, edgecolor="black", lw=2)
+            panels["high"].add_patch(frame)
     return figure
 
 
-def plot_response(found: dict[str, np.ndarray], bins: int = 12) -> Figure:
-    """The gains of both filters over frequency, and the energy they leave of a graph's signals.
+def plot_response(energies: dict[str, np.ndarray], bins: int = 12) -> Figure:
+    """Plot the gains of both filters and the energy of filtered signals over frequency.
 
     Args:
-        found: What `acm.theory.filterbank.energies` returns.
-        bins: How many intervals of frequency energy is summed over.
+        energies: Result of `acm.theory.filterbank.energies`.
+        bins: Number of frequency intervals in which the energy is summed.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8))
-    frequency = found["frequency"]
+    figure, (gains, bars) = plt.subplots(1, 2, figsize=(10, 3.8))
+    frequency = energies["frequency"]
     top = max(1.05, float(frequency.max()) * 1.02)
     line = np.linspace(0, top, 200)
-    names = {"signal": ("0.45", "$X$"), "low": (COLOURS[0], r"$\hat{A}X$"),
-             "high": (COLOURS[1], r"$(I-\hat{A})X$")}  # fmt: skip
-    for name, gain in (("low", abs(1 - line)), ("high", line)):
-        left.plot(line, gain, color=names[name][0], label=f"gain of {name} pass")
-    left.plot(frequency, np.full_like(frequency, -0.06), "|", color="0.3", label="eigenvalues")
-    left.set(xlabel=r"frequency $1-\lambda(\hat{A})$", ylabel="gain", ylim=(-0.12, None))
-    left.legend()
+    styles = {
+        "signal": ("0.45", "$X$"),
+        "low": (COLORS[0], r"$\hat{A}X$"),
+        "high": (COLORS[1], r"$(I-\hat{A})X$"),
+    }
+    for channel, gain in (("low", abs(1 - line)), ("high", line)):
+        gains.plot(line, gain, color=styles[channel][0], label=f"gain of {channel} pass")
+    gains.plot(frequency, np.full_like(frequency, -0.06), "|", color="0.3", label="eigenvalues")
+    gains.set(xlabel=r"frequency $1-\lambda(\hat{A})$", ylabel="gain", ylim=(-0.12, None))
+    gains.legend()
     edges = np.linspace(0, top, bins + 1)
-    for shift, (name, (colour, label)) in enumerate(names.items()):
-        # The frequency of constants is 0 up to rounding, and must not fall below the first bin.
-        total, _ = np.histogram(frequency.clip(min=0), edges, weights=found[name])
-        width = (edges[1] - edges[0]) / 3.5
-        right.bar(edges[:-1] + width * (shift + 0.75), total / found["signal"].sum(), width,
-                  color=colour, label=label)  # fmt: skip
-    right.set(xlabel=r"frequency $1-\lambda(\hat{A})$", ylabel="share of the energy of $X$")
-    right.legend()
+    width = (edges[1] - edges[0]) / 3.5
+    for shift, (name, (color, label)) in enumerate(styles.items()):
+        # Rounding can make the zero frequency of constants negative, which is below the first bin.
+        total, _ = np.histogram(frequency.clip(min=0), edges, weights=energies[name])
+        share = total / energies["signal"].sum()
+        bars.bar(edges[:-1] + width * (shift + 0.75), share, width, color=color, label=label)
+    bars.set(xlabel=r"frequency $1-\lambda(\hat{A})$", ylabel="share of the energy of $X$")
+    bars.legend()
     return figure

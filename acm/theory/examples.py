@@ -1,7 +1,7 @@
-"""The paper's drawn examples (Figures 1, 3 and App. G) as graphs that satisfy what it says of them.
+"""Build graphs for the paper's drawn examples (Figures 1, 3 and App. G).
 
-The paper prints pictures and no data. Each graph here was built to satisfy every statement of the
-text about its figure; the statements stand beside it, and `Example.failures` checks them exactly.
+The paper prints pictures without data. Each graph here satisfies every statement of the paper about
+its figure. The statements are listed with the graph, and `Example.failures` checks them exactly.
 """
 
 from __future__ import annotations
@@ -13,31 +13,34 @@ from acm.theory.labelled_graph import Example, Statement
 
 
 def _edge_node_and_class_homophily_are_zero(e: Example) -> bool:
-    kinds = set(e.classes.values())
-    alike = {v: e.alike(v) for v in e.nodes}
+    labels = set(e.classes.values())
+    shares = {v: e.same_class_share(v) for v in e.nodes}
     edge = Fraction(sum(e.classes[u] == e.classes[v] for u, v in e.edges), len(e.edges))
-    node = sum(alike.values()) / len(alike)
-    classwise = Fraction(0)
-    for kind in kinds:
-        ends = sum(len(e.neighbours(v)) for v in e.members(kind))
-        inside = sum(alike[v] * len(e.neighbours(v)) for v in e.members(kind))
-        share = Fraction(len(e.members(kind)), len(e.nodes))
-        classwise += max(inside / ends - share, Fraction(0))
-    return edge == node == classwise / (len(kinds) - 1) == 0
+    node = sum(shares.values()) / len(shares)
+    excess = Fraction(0)
+    for label in labels:
+        ends = sum(len(e.neighbors(v)) for v in e.members(label))
+        within = sum(shares[v] * len(e.neighbors(v)) for v in e.members(label))
+        frequency = Fraction(len(e.members(label)), len(e.nodes))
+        excess += max(within / ends - frequency, Fraction(0))
+    return edge == node == excess / (len(labels) - 1) == 0
 
 
-def _colours_are_exchanged(e: Example) -> bool:
-    """By `A_rw`, exactly; by `Â_rw`, which keeps a part of each node's own, the other one leads."""
+def _colors_are_exchanged(e: Example) -> bool:
+    """Check that `A_rw` exchanges both colors and `Â_rw` makes the other color the larger."""
     exchanged = e.low_pass(renormalize=False) @ e.labels
     mixed = e.low_pass() @ e.labels
-    own = (mixed * e.labels).sum(1)
-    return bool((exchanged == e.labels[:, ::-1]).all() and (own < Fraction(1, 2)).all())
+    same_color = (mixed * e.labels).sum(1)
+    return bool((exchanged == e.labels[:, ::-1]).all() and (same_color < Fraction(1, 2)).all())
 
 
 def _still_distinguishable(e: Example) -> bool:
-    pairs = [(v, u, w) for v, u, w in product(e.nodes, repeat=3)
-             if e.classes[u] == e.classes[v] != e.classes[w]]  # fmt: skip
-    return all(e.weight("low", v, u) > e.weight("low", v, w) for v, u, w in pairs)
+    triples = (
+        (v, u, w)
+        for v, u, w in product(e.nodes, repeat=3)
+        if e.classes[u] == e.classes[v] != e.classes[w]
+    )
+    return all(e.weight("low", v, u) > e.weight("low", v, w) for v, u, w in triples)
 
 
 HARMLESS = Example(
@@ -58,13 +61,13 @@ HARMLESS = Example(
         ),
         Statement(
             "Section 3.1",
-            "After mean aggregation the two classes have exchanged their colours.",
-            _colours_are_exchanged,
+            "After mean aggregation the two classes have exchanged their colors.",
+            _colors_are_exchanged,
         ),
         Statement(
             "Section 3.1",
-            "They are still distinguishable: each node gives every node of its own class a larger "
-            "weight than any of the other class.",
+            "The classes are still distinguishable: each node assigns a larger weight to every "
+            "node of its class than to any node of the other class.",
             _still_distinguishable,
         ),
         Statement(
@@ -74,11 +77,11 @@ HARMLESS = Example(
         ),
     ),
 )
-"""Figure 1: two classes, all edges between them, and nothing is lost by aggregation."""
+"""Figure 1: all edges join the two classes, and aggregation loses no information."""
 
 
 def _look_like_class_2(e: Example) -> bool:
-    """Also more than to any other node of their class, and in the mean more than to their class."""
+    """Compare the weights of nodes 1 and 3 node by node, and also their means over the classes."""
     return all(
         min(e.weight("low", v, u) for u in e.members(2)) > max(
             e.weight("low", v, u) for u in e.members(1)
@@ -98,19 +101,19 @@ HELPED = Example(
     (
         Statement(
             "Section 4.1",
-            "After aggregation nodes 1 and 3 assign relatively large positive weights to class 2: "
-            "larger than to any node of their own class.",
+            "After aggregation nodes 1 and 3 assign relatively large positive weights to class 2. "
+            "These weights are larger than those to any node of class 1.",
             _look_like_class_2,
         ),
         Statement(
             "Section 4.1",
-            "Nodes 1 and 3 differ from most of their neighbours.",
-            lambda e: all(e.alike(v) < Fraction(1, 2) for v in (1, 3)),
+            "Nodes 1 and 3 differ from most of their neighbors.",
+            lambda e: all(e.same_class_share(v) < Fraction(1, 2) for v in (1, 3)),
         ),
         Statement(
             "Section 4.1",
-            "Nodes 4, 5, 6 and 7 resemble most of their neighbours.",
-            lambda e: all(e.alike(v) > Fraction(1, 2) for v in (4, 5, 6, 7)),
+            "Nodes 4, 5, 6 and 7 resemble most of their neighbors.",
+            lambda e: all(e.same_class_share(v) > Fraction(1, 2) for v in (4, 5, 6, 7)),
         ),
         Statement(
             "Section 4.1",
@@ -119,8 +122,8 @@ HELPED = Example(
         ),
         Statement(
             "Section 4.3",
-            "Nodes 1 and 3 need the high-pass channel: it alone gives their own class the larger "
-            "weight.",
+            "Nodes 1 and 3 need the high-pass channel: only this channel assigns the larger weight "
+            "to class 1.",
             lambda e: all(
                 e.means("low", v)[0] < e.means("low", v)[1]
                 and e.means("high", v)[0] > 0 > e.means("high", v)[1]
@@ -129,8 +132,8 @@ HELPED = Example(
         ),
         Statement(
             "Section 4.3",
-            "Node 2 needs only the low-pass channel: it tells node 2 from class 2, and the "
-            "high-pass channel says nothing about it.",
+            "Node 2 needs only the low-pass channel: the low-pass channel separates node 2 from "
+            "class 2, and the high-pass channel assigns zero weights.",
             lambda e: (
                 e.means("low", 2)[0] > e.means("low", 2)[1]
                 and all(e.weight("high", 2, u) == 0 for u in e.nodes)
@@ -138,24 +141,27 @@ HELPED = Example(
         ),
     ),
 )
-"""Figure 3: nodes 1 and 3 look like class 2 to a low-pass filter, and not to a high-pass one."""
+"""Figure 3: a low-pass filter confuses nodes 1 and 3 with class 2; a high-pass filter does not."""
 
 
-def _surroundings(e: Example, kind: int) -> frozenset[int]:
-    """The other classes among the neighbours of a class."""
-    near = {e.classes[u] for v in e.members(kind) for u in e.neighbours(v)}
-    return frozenset(near - {kind})
+def _neighbor_classes(e: Example, label: int) -> set[int]:
+    """Return the other classes among the neighbors of a class."""
+    return {e.classes[u] for v in e.members(label) for u in e.neighbors(v)} - {label}
 
 
-_LARGE = tuple(range(3, 11))  # the nodes of class 2
+def _weights_are_nonnegative(e: Example, a: int, b: int) -> bool:
+    return all(e.weight("high", v, u) >= 0 for v in e.members(a) for u in e.members(b))
+
+
+_CLASS_2 = tuple(range(3, 11))
 
 LIMIT = Example(
     "App. G: what a high-pass filter does not resolve",
-    {1: 1, 2: 1, **dict.fromkeys(_LARGE, 2), 11: 3, 12: 3, 13: 4, 14: 4},
+    {1: 1, 2: 1, **dict.fromkeys(_CLASS_2, 2), 11: 3, 12: 3, 13: 4, 14: 4},
     (
-        *combinations(_LARGE, 2),
-        *product((1, 13), _LARGE[:4]),
-        *product((2, 14), _LARGE[4:]),
+        *combinations(_CLASS_2, 2),
+        *product((1, 13), _CLASS_2[:4]),
+        *product((2, 14), _CLASS_2[4:]),
         *((11, 12), (1, 11), (2, 11), (13, 12), (14, 12)),
     ),
     {
@@ -172,39 +178,39 @@ LIMIT = Example(
         ),
         Statement(
             "Section 4.3",
-            "Small clusters (classes 1 and 4) are densely connected to the large one: to half of "
-            "its nodes and to little else.",
+            "Small clusters (classes 1 and 4) are densely connected to the large cluster: each "
+            "node has half of class 2 and few other nodes as neighbors.",
             lambda e: all(
-                4 * len(e.neighbours(v)) / 5
-                <= len(set(e.neighbours(v)) & set(e.members(2)))
+                4 * len(e.neighbors(v)) / 5
+                <= len(set(e.neighbors(v)) & set(e.members(2)))
                 == len(e.members(2)) / 2
                 for v in e.members(1) + e.members(4)
             ),
         ),
         Statement(
             "App. G",
-            "The surroundings of class 1 are like those of class 4, and those of 2 like those of "
-            "3: the same classes.",
+            "Classes 1 and 4 have the same neighboring classes, and so do classes 2 and 3.",
             lambda e: (
-                _surroundings(e, 1) == _surroundings(e, 4) == {2, 3}
-                and _surroundings(e, 2) == _surroundings(e, 3) == {1, 4}
+                _neighbor_classes(e, 1) == _neighbor_classes(e, 4) == {2, 3}
+                and _neighbor_classes(e, 2) == _neighbor_classes(e, 3) == {1, 4}
             ),
         ),
         Statement(
             "App. G",
             "After diversification the nodes of classes 1 and 4 assign non-negative weights to "
             "each other.",
-            lambda e: all(e.weight("high", v, u) >= 0 for v in e.members(1) for u in e.members(4)),
+            lambda e: _weights_are_nonnegative(e, 1, 4),
         ),
         Statement(
             "App. G",
-            "So do the nodes of classes 2 and 3.",
-            lambda e: all(e.weight("high", v, u) >= 0 for v in e.members(2) for u in e.members(3)),
+            "After diversification the nodes of classes 2 and 3 assign non-negative weights to "
+            "each other.",
+            lambda e: _weights_are_nonnegative(e, 2, 3),
         ),
         Statement(
             "Section 4.3",
             "The heterophily is harmful: after aggregation the nodes of classes 1 and 4 assign "
-            "larger weights to the whole large cluster than to their own class.",
+            "larger weights to every node of class 2 than to any node of the same class.",
             lambda e: all(
                 max(e.weight("low", v, u) for u in e.members(e.classes[v]))
                 < min(e.weight("low", v, u) for u in e.members(2))
@@ -213,6 +219,6 @@ LIMIT = Example(
         ),
     ),
 )
-"""App. G: classes 1 and 4 hang on the large class 2, and a high-pass filter takes them for one."""
+"""App. G: classes 1 and 4 are connected to class 2, and a high-pass filter confuses them."""
 
 EXAMPLES = (HARMLESS, HELPED, LIMIT)

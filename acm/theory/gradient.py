@@ -1,12 +1,12 @@
-r"""The gradient of the simplified GCN, eq. (5) and Appendix B.
+r"""Derive the gradient of the simplified GCN (eq. (5) and Appendix B).
 
 .. math:: Y' = \hat A X W, \qquad Y = \mathrm{softmax}(Y'), \qquad
           \mathcal L = -\mathrm{tr}(Z^T \log Y)
 
-Three grades of generality: the softmax and the component form for symbolic N and C (as sums of
-indexed terms), the chain rule for symbolic N, F and C (as matrix expressions), and the whole for
-matrices of a given shape whose every entry is a symbol (`Layer`). :math:`\hat A` is never assumed
-symmetric.
+The softmax and the component form are derived for symbolic N and C, as sums of indexed terms. The
+chain rule is derived for symbolic N, F and C, as a matrix expression. `Layer` checks the whole
+gradient for matrices of fixed shape with a symbol in every entry. No derivation assumes that
+:math:`\hat A` is symmetric.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ import sympy as sp
 from sympy import IndexedBase, Sum
 
 N, F, C = sp.symbols("N F C", integer=True, positive=True)
-_i, _j, _c, _k = sp.symbols("i j c k", integer=True)
+_i, _j, _c = sp.symbols("i j c", integer=True)
 _A, _Z, _Y, _Xt = map(IndexedBase, (r"\hat{A}", "Z", "Y'", r"\tilde{X}"))
-#: The indices of the entry that is derived by.
+_LOGITS = Sum(_A[_i, _j] * _Xt[_j, _c], (_j, 1, N))
+#: Indices of the entry with respect to which the loss is differentiated.
 ROW, COLUMN = sp.symbols("j' c'", integer=True)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of the simplified GCN with given matrices, numbers or symbols.
+    """One layer of the simplified GCN with matrices of numbers or symbols.
 
     Args:
         a: The aggregation operator, `[N, N]`.
         x: Features, `[N, F]`.
         w: Weights, `[F, C]`.
-        z: One-hot labels, `[N, C]`, or symbols in rows that sum to one.
+        z: One-hot labels or symbols, `[N, C]`; each row sums to one.
     """
 
     a: sp.Matrix
@@ -43,7 +44,7 @@ class Layer:
 
     @classmethod
     def symbolic(cls, n: int, f: int, c: int) -> Layer:
-        """Every entry a symbol of its own; each row of Z sums to one and is else arbitrary."""
+        """Build a layer with a symbol in every entry; only the rows of Z are constrained."""
         free = _symbols("Z", n, c - 1)
         last = sp.ones(n, 1) - free * sp.ones(c - 1, 1)
         return cls(
@@ -52,38 +53,39 @@ class Layer:
 
     @cached_property
     def y_prime(self) -> sp.Matrix:
-        """The logits Y', `[N, C]`."""
+        """Logits Y', `[N, C]`."""
         return (self.a * self.x * self.w).applyfunc(sp.expand)
 
     @cached_property
     def y(self) -> sp.Matrix:
-        """The prediction Y = softmax(Y'), `[N, C]`."""
+        """Prediction Y = softmax(Y'), `[N, C]`."""
         return softmax(self.y_prime)
 
     @cached_property
     def loss(self) -> sp.Expr:
-        """The cross-entropy, eq. (2), with log Y written out as Y' − log(exp(Y') 1 1ᵀ)."""
+        """Cross-entropy (eq. (2)), with log Y written as Y' − log(exp(Y') 1 1ᵀ)."""
         sums = self.y_prime.applyfunc(sp.exp) * sp.ones(self.w.cols, 1)
         log_y = self.y_prime - sums.applyfunc(sp.log) * sp.ones(1, self.w.cols)
         return -(self.z.T * log_y).trace()
 
     def vanishes(self, expression: sp.Matrix | sp.Expr) -> bool:
-        """Whether an expression in the symbols of this layer is identically zero.
+        """Check whether an expression in the symbols of this layer is identically zero.
 
-        With s_i, the denominator of row i, in place of that row's last exponential, every
-        denominator is a monomial, and expanding decides.
+        The check replaces the last exponential of row i by s_i, the row's denominator, minus the
+        other exponentials. Every denominator is then a monomial, so expanding decides.
         """
-        swap = {}
+        exponential = {}
         for i in range(self.y_prime.rows):
-            s, rest = sp.Symbol(f"s{i}"), sp.symbols(f"e{i}_:{self.w.cols - 1}")
-            for logit, value in zip(self.y_prime.row(i), [*rest, s - sum(rest)]):
-                swap[logit] = value
-            swap[_chosen(self, i)] = sp.Symbol(f"t{i}")
+            s, first = sp.Symbol(f"s{i}"), sp.symbols(f"e{i}_:{self.w.cols - 1}")
+            exponential.update(zip(self.y_prime.row(i), [*first, s - sum(first)]))
+            exponential[_true_logit(self, i)] = sp.Symbol(f"t{i}")
 
         def power(argument: sp.Expr) -> sp.Expr:
             # SymPy merges exp(x)² into exp(2x), and 1/exp(x) into exp(−x).
             times, logit = argument.primitive()
-            return swap[logit] ** times if logit in swap else swap[-logit] ** -times
+            if logit in exponential:
+                return exponential[logit] ** times
+            return exponential[-logit] ** -times
 
         return all(
             sp.expand(entry.replace(sp.exp, power)) == 0 for entry in sp.Matrix([expression]).flat()
@@ -91,19 +93,19 @@ class Layer:
 
 
 def softmax(y_prime: sp.Matrix) -> sp.Matrix:
-    """The softmax of each row, as Appendix B writes it: (exp(Y') 1 1ᵀ)⁻¹ ⊙ exp(Y')."""
+    """Return the softmax of each row as in Appendix B, (exp(Y') 1 1ᵀ)⁻¹ ⊙ exp(Y')."""
     e = y_prime.applyfunc(sp.exp)
-    sums = e * sp.ones(y_prime.cols, 1) * sp.ones(1, y_prime.cols)
+    sums = e * sp.ones(y_prime.cols, y_prime.cols)
     return sums.applyfunc(lambda s: 1 / s).multiply_elementwise(e)
 
 
-def derivative(expression: sp.Expr, of: sp.Matrix) -> sp.Matrix:
-    """The derivative of a scalar by each entry of a matrix of symbols, from the definition."""
-    return of.applyfunc(lambda entry: sp.diff(expression, entry))
+def derivative(expression: sp.Expr, by: sp.Matrix) -> sp.Matrix:
+    """Differentiate a scalar with respect to each entry of a matrix of symbols."""
+    return by.applyfunc(lambda entry: sp.diff(expression, entry))
 
 
 def softmax_differential(y_prime: sp.Matrix, d: sp.Matrix) -> sp.Matrix:
-    """Appendix B's d softmax(Y') = Y ⊙ (dY' − (exp(Y') 1 1ᵀ)⁻¹ ⊙ [(exp(Y') ⊙ dY') 1 1ᵀ])."""
+    """Return d softmax(Y') = Y ⊙ (dY' − (exp(Y') 1 1ᵀ)⁻¹ ⊙ [(exp(Y') ⊙ dY') 1 1ᵀ]) (App. B)."""
     e, ones = y_prime.applyfunc(sp.exp), sp.ones(y_prime.cols, y_prime.cols)
     inverse = (e * ones).applyfunc(lambda s: 1 / s)
     mean = inverse.multiply_elementwise(e.multiply_elementwise(d) * ones)
@@ -111,48 +113,45 @@ def softmax_differential(y_prime: sp.Matrix, d: sp.Matrix) -> sp.Matrix:
 
 
 def directional(matrix: sp.Matrix, by: sp.Matrix, d: sp.Matrix) -> sp.Matrix:
-    """The differential of a matrix from the definition: Σ ∂/∂(entry of `by`) · (entry of `d`)."""
+    """Compute the differential of a matrix, the sum over entries of ∂/∂(`by` entry) · `d` entry."""
     return matrix.applyfunc(lambda m: sum(sp.diff(m, s) * ds for s, ds in zip(by, d)))
 
 
 def softmax_gradient() -> sp.Expr:
-    """dL/dY' at the entry (j', c'), for symbolic N and C: softmax − Z."""
-    logits = _Y[_i, _c]
-    return _inside(sp.diff(_indexed_loss(logits), _Y[ROW, COLUMN]))
+    """Derive dL/dY' = softmax − Z at entry (j', c') for symbolic N and C."""
+    return _evaluate_deltas(sp.diff(_indexed_loss(_Y[_i, _c]), _Y[ROW, COLUMN]))
 
 
 def component_gradient() -> sp.Expr:
-    """dL/dX̃ at the entry (j', c'), for symbolic N and C, from the component-wise loss."""
-    logits = Sum(_A[_i, _j] * _Xt[_j, _c], (_j, 1, N))
-    return _inside(sp.diff(_indexed_loss(logits), _Xt[ROW, COLUMN]))
+    """Derive dL/dX̃ at entry (j', c') for symbolic N and C from the component-wise loss."""
+    return _evaluate_deltas(sp.diff(_indexed_loss(_LOGITS), _Xt[ROW, COLUMN]))
 
 
 def component_claim(transpose: bool = True, sign: int = 1) -> sp.Expr:
-    """The entry (j', c') of ±Âᵀ(Y − Z), or of ±Â(Y − Z), written like `component_gradient`."""
-    logits = Sum(_A[_i, _j] * _Xt[_j, _c], (_j, 1, N))
-    y = sp.exp(logits.subs(_c, COLUMN)) / Sum(sp.exp(logits), (_c, 1, C))
+    """Write entry (j', c') of ±Âᵀ(Y − Z) or ±Â(Y − Z) in the form of `component_gradient`."""
+    y = sp.exp(_LOGITS.subs(_c, COLUMN)) / Sum(sp.exp(_LOGITS), (_c, 1, C))
     a = _A[_i, ROW] if transpose else _A[ROW, _i]
     return sign * (Sum(y * a, (_i, 1, N)) - Sum(a * _Z[_i, COLUMN], (_i, 1, N)))
 
 
 def chain_rule() -> tuple[sp.Expr, sp.Expr]:
-    """dL/dW for symbolic N, F and C, from dL = tr(Gᵀ Â X dW) with G = dL/dY', and G."""
+    """Derive dL/dW from dL = tr(Gᵀ Â X dW) with G = dL/dY', and return both it and Xᵀ Âᵀ G."""
     a, x = sp.MatrixSymbol(r"\hat{A}", N, N), sp.MatrixSymbol("X", N, F)
     g, dw = sp.MatrixSymbol("G", N, C), sp.MatrixSymbol("dW", F, C)
     return sp.diff(sp.Trace(g.T * a * x * dw), dw), x.T * a.T * g
 
 
 def component_lines(layer: Layer, row: int, column: int) -> list[sp.Expr]:
-    """The five lines of Appendix B for dL/dX̃ at one entry; `layer.x` is X̃ and `layer.w` is I."""
+    """Return Appendix B's five lines for dL/dX̃ at one entry; `layer.x` is X̃ and `layer.w` is I."""
     a, z, y = layer.a, layer.z, layer.y
     lines = [sp.Integer(0)] * 5
     for i in range(a.rows):
         e = [sp.exp(logit) for logit in layer.y_prime.row(i)]
-        s, chosen = sum(e), sp.exp(_chosen(layer, i))
+        s, true = sum(e), sp.exp(_true_logit(layer, i))
         a_i, z_i, p = a[i, row], z[i, column], y[i, column]
         others = s - e[column]
-        first = a_i * z_i * chosen * s / s**2 - a_i * chosen * e[column] / s**2
-        lines[0] -= s / chosen * first
+        quotient = a_i * z_i * true * s / s**2 - a_i * true * e[column] / s**2
+        lines[0] -= s / true * quotient
         lines[1] -= (a_i * z_i * s - a_i * e[column]) / s
         lines[2] -= a_i * (z_i * others + (z_i - 1) * e[column]) / s
         lines[3] -= a_i * (z_i * (1 - p) + (z_i - 1) * p)
@@ -161,9 +160,10 @@ def component_lines(layer: Layer, row: int, column: int) -> list[sp.Expr]:
 
 
 def path() -> Layer:
-    """The smallest connected graph whose Â_rw is not symmetric: a path of three nodes.
+    """Build a path of three nodes, the smallest connected graph with an asymmetric Â_rw.
 
-    Features are X = I, labels 1, 1, 2, and W is symbolic; at W = 0 every number is rational.
+    The features are X = I, the labels are 1, 1, 2, and W is symbolic. At W = 0 every number is
+    rational.
     """
     a = sp.Matrix([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
     a = sp.diag(*[sp.Rational(1, sum(a.row(i))) for i in range(3)]) * a
@@ -171,12 +171,12 @@ def path() -> Layer:
 
 
 def at_zero(expression: sp.Matrix | sp.Expr, w: sp.Matrix) -> sp.Matrix | sp.Expr:
-    """An expression's value where all weights are zero."""
+    """Evaluate an expression with all weights set to zero."""
     return expression.subs(dict.fromkeys(w, 0))
 
 
 def numeric(a: np.ndarray, x: np.ndarray, w: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """dL/dW = Xᵀ Âᵀ (Y − Z) in float64, `[F, C]`: to be held against automatic differentiation."""
+    """Compute dL/dW = Xᵀ Âᵀ (Y − Z), `[F, C]`, in float64, to compare with autograd."""
     logits = a @ x @ w
     e = np.exp(logits - logits.max(axis=1, keepdims=True))
     return x.T @ a.T @ (e / e.sum(axis=1, keepdims=True) - z)
@@ -188,23 +188,23 @@ def _symbols(name: str, rows: int, columns: int) -> sp.Matrix:
     )
 
 
-def _chosen(layer: Layer, i: int) -> sp.Expr:
-    """The logit of the true class, Σ_c Z_ic Y'_ic."""
+def _true_logit(layer: Layer, i: int) -> sp.Expr:
+    """Return the logit of the true class of node i, Σ_c Z_ic Y'_ic."""
     return sp.expand((layer.z.row(i) * layer.y_prime.row(i).T)[0])
 
 
 def _indexed_loss(logits: sp.Expr) -> sp.Expr:
-    """The loss as Appendix B rewrites it with Σ_c Z_ic = 1, for logits in the indices i and c."""
-    fit = Sum(_Z[_i, _c] * logits, (_c, 1, C), (_i, 1, N))
-    return Sum(sp.log(Sum(sp.exp(logits), (_c, 1, C))), (_i, 1, N)) - fit
+    """Return the loss of Appendix B, simplified by Σ_c Z_ic = 1; i and c index the logits."""
+    true_logits = Sum(_Z[_i, _c] * logits, (_c, 1, C), (_i, 1, N))
+    return Sum(sp.log(Sum(sp.exp(logits), (_c, 1, C))), (_i, 1, N)) - true_logits
 
 
-def _inside(expression: sp.Expr) -> sp.Expr:
-    """Evaluate Kronecker deltas, the derived entry being one of the matrix (1 ≤ j' ≤ N, …)."""
+def _evaluate_deltas(expression: sp.Expr) -> sp.Expr:
+    """Evaluate Kronecker deltas, given 1 ≤ j' ≤ N and 1 ≤ c' ≤ C."""
     while True:
-        done = expression.doit().replace(
+        evaluated = expression.doit().replace(
             lambda e: isinstance(e, sp.Piecewise), lambda e: e.args[0].expr
         )
-        if done == expression:
-            return done
-        expression = done
+        if evaluated == expression:
+            return evaluated
+        expression = evaluated

@@ -86,14 +86,14 @@ def minimizers_fixed_intra() -> list[sp.Expr]:
     return [sp.simplify(p) for p in sp.solve(sp.numer(sp.diff(fixed_intra(), h).factor()), h)]
 
 
-def own_excess() -> sp.Expr:
+def row_variance() -> sp.Expr:
     """What u = v adds to E[S_vu]: the variance of a row, d(1 − Σ_c p_c²)/(d + 1)²."""
     return d * (1 - h**2 - (1 - h) ** 2 / (C - 1)) / (d + 1) ** 2
 
 
 def minimizer_with_self(n: sp.Expr | int) -> sp.Expr:
     """Where E[RV] is least if the mean over the n nodes of v's class includes v, for fixed d."""
-    (point,) = sp.solve(sp.diff(difference() + own_excess() / n, h), h)
+    (point,) = sp.solve(sp.diff(difference() + row_variance() / n, h), h)
     return sp.factor(point)
 
 

@@ -1,44 +1,45 @@
-r"""Theorem 2: with two classes every node is diversification distinguishable (section 4.1, App. E).
+r"""Check Theorem 2: with two classes every node is diversification distinguishable (App. E).
 
 With :math:`X = Z` a row of :math:`(I - \hat A) Z` is :math:`e_{c_v} - W_v`, where
-:math:`W_v = (\hat A Z)_v`, and :math:`S(I - \hat A, Z)_{v,u}` is the product of two of them. All
-that the proof uses is :math:`0 \le W_v^c` and :math:`\sum_c W_v^c = 1`, true for every
-row-stochastic :math:`\hat A`: directed and weighted graphs are covered.
+:math:`W_v = (\hat A Z)_v`, and :math:`S(I - \hat A, Z)_{v,u}` is the product of rows v and u. The
+proof uses only :math:`0 \le W_v^c` and :math:`\sum_c W_v^c = 1`. Both hold for every
+row-stochastic :math:`\hat A`, so the theorem covers directed and weighted graphs.
 
-Graphs are adjacency matrices of non-negative integers, row = the node that aggregates; Â adds one
-self-loop to every node. All decisions are exact.
+Graphs are adjacency matrices of non-negative integers, in which row v lists the nodes that v
+aggregates. Â adds one self-loop to every node. All decisions are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, count, product
 from math import lcm
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
+from scipy.sparse.csgraph import connected_components
 
 
 def symbolic_similarity(classes: int, same: bool) -> sp.Expr:
-    """S(I − Â, Z)_{v,u} for v in class 0 and u in class 0 or 1, from its definition.
+    """Derive S(I − Â, Z)_{v,u} for v in class 0 and u in class 0 (`same`) or 1.
 
-    W_v^c and W_u^c are non-negative symbols for the classes other than the own; the entry of the
-    own class is what is missing to one.
+    The entries of W_v and W_u for other classes are non-negative symbols. The entry for the node's
+    class is one minus their sum.
     """
     rows = []
-    for name, own in (("v", 0), ("u", 0 if same else 1)):
-        w = [sp.Symbol(f"W_{name}^{c}", nonnegative=True) for c in range(classes)]
-        w[own] = 1 - sum(w[:own] + w[own + 1 :])
-        rows.append([int(c == own) - w[c] for c in range(classes)])
+    for node, label in (("v", 0), ("u", 0 if same else 1)):
+        w = [sp.Symbol(f"W_{node}^{c}", nonnegative=True) for c in range(classes)]
+        w[label] = 1 - sum(w[:label] + w[label + 1 :])
+        rows.append([int(c == label) - w[c] for c in range(classes)])
     return sp.expand(sum(a * b for a, b in zip(*rows)))
 
 
 def printed_similarity(same: bool) -> sp.Expr:
-    """The last line of Appendix E for C = 2, in the symbols of `symbolic_similarity`."""
-    v, u = (sp.Symbol(f"W_{n}^{c}", nonnegative=True) for n, c in
-            (("v", 1), ("u", 1 if same else 0)))  # fmt: skip
+    """Return the last line of Appendix E for C = 2, in the symbols of `symbolic_similarity`."""
+    v = sp.Symbol("W_v^1", nonnegative=True)
+    u = sp.Symbol(f"W_u^{1 if same else 0}", nonnegative=True)
     if same:  # Σ_{c ≠ c_v} W_v^c W_u^c + (1 − W_v^{c_v})(1 − W_u^{c_v})
         return v * u + (1 - (1 - v)) * (1 - (1 - u))
     # W_v^{c_u} (W_u^{c_u} − 1) + W_u^{c_v} (W_v^{c_v} − 1)
@@ -46,50 +47,51 @@ def printed_similarity(same: bool) -> sp.Expr:
 
 
 def distinguishable(adjacency: np.ndarray, y: np.ndarray) -> list[bool]:
-    """Definition 2 for X = Z and Â_rw, node by node, in exact arithmetic.
+    """Check definition 2 exactly for each node, with X = Z and Â_rw.
 
     Args:
-        adjacency: `[N, N]`, non-negative integers.
-        y: Classes 0 … C − 1, each with a node, `[N]`.
+        adjacency: Non-negative integers, `[N, N]`.
+        y: Classes, `[N]`; each class in 0 … C − 1 occurs.
     """
-    return [same >= 0 >= other for same, other, _ in _sums(adjacency.tolist(), [*map(int, y)])]
+    same, other, _ = _exact_sums(adjacency, y)
+    return ((same >= 0) & (other <= 0)).tolist()
 
 
 def means(adjacency: np.ndarray, y: np.ndarray) -> list[tuple[Fraction, Fraction]]:
-    """The two means of definition 2 for every node: over its own class, and over the others."""
-    y = [*map(int, y)]
+    """Compute both means of definition 2 for each node: over its class and over the others."""
+    sizes = np.bincount(y)[list(y)].tolist()
     return [
-        (Fraction(same, scale * y.count(c)), Fraction(other, scale * (len(y) - y.count(c))))
-        for c, (same, other, scale) in zip(y, _sums(adjacency.tolist(), y))
+        (Fraction(same, scale * size), Fraction(other, scale * (len(sizes) - size)))
+        for size, same, other, scale in zip(sizes, *_exact_sums(adjacency, y))
     ]
 
 
-def _sums(adjacency: list[list[int]], y: list[int]) -> Iterator[tuple[int, int, int]]:
-    """A node's sums of similarities to its class and to the others, times a common scale."""
-    total = [1 + sum(weights) for weights in adjacency]
-    common = lcm(*total)
-    per_class = [[0] * (max(y) + 1) for _ in range(max(y) + 1)]
-    rows = []
-    for v, weights in enumerate(adjacency):
-        row, share = [0] * len(per_class), common // total[v]
-        row[y[v]] = common - share  # the self-loop of Â
-        for u, weight in enumerate(weights):
-            row[y[u]] -= share * weight
-        rows.append(row)
-        sums = per_class[y[v]]
-        for c, value in enumerate(row):
-            sums[c] += value
-    for v, row in enumerate(rows):
-        products = [sum(a * b for a, b in zip(row, sums)) for sums in per_class]
-        same = products[y[v]]
-        yield same, sum(products) - same, common**2
+def _exact_sums(adjacency: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute `_sums` times a common scale, and the scale, in Python integers without overflow."""
+    z = np.eye(max(y) + 1, dtype=object)[list(y)]
+    tilde = adjacency.astype(object) + np.eye(len(z), dtype=object)
+    scale = lcm(*tilde.sum(axis=1))
+    same, other = _sums(_scaled_rows(tilde, z, scale), z)
+    return same, other, np.full(len(z), scale**2, dtype=object)
+
+
+def _scaled_rows(tilde: np.ndarray, z: np.ndarray, scale: int) -> np.ndarray:
+    """Compute (I − Â) Z times `scale`, a multiple of all degrees, in integers."""
+    return scale * z - (scale // tilde.sum(axis=1))[:, None] * (tilde @ z)
+
+
+def _sums(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum each node's similarities to its class and to the others, from the rows of (I − Â) Z."""
+    per_class = rows @ (z.T @ rows).T
+    same = (per_class * z).sum(axis=1)
+    return same, per_class.sum(axis=1) - same
 
 
 def random_graph(rng: np.random.Generator, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """A random graph in one of many shapes, with labels in which every class occurs.
+    """Draw a random graph of one of many kinds, with labels in which every class occurs.
 
-    Undirected or directed, sparse to complete, with and without self-loops, with weights or
-    repeated edges, trees, stars, disconnected ones and ones with isolated nodes.
+    Graphs are undirected or directed, sparse to complete, and may have self-loops, weights, several
+    components and isolated nodes. Trees, stars and bipartite graphs occur.
     """
     size = int(rng.integers(classes, 13))
     shape = rng.choice(["random", "tree", "star", "bipartite"])
@@ -105,13 +107,13 @@ def random_graph(rng: np.random.Generator, classes: int) -> tuple[np.ndarray, np
         side = rng.random(size) < 0.5
         upper *= side[:, None] != side
     adjacency = upper + upper.T
-    if rng.random() < 0.5:  # directed: each direction is kept or not
+    if rng.random() < 0.5:  # each direction of an edge is removed independently
         adjacency *= rng.random((size, size)) < 0.6
     if rng.random() < 0.3:
         adjacency *= rng.integers(1, 10, (size, size))
     if rng.random() < 0.3:
         adjacency += np.diag(rng.integers(0, 2, size))
-    # Labels of every balance, from near even to all but a few in one class.
+    # Class sizes range from nearly equal to nearly all nodes in one class.
     share = rng.dirichlet(np.full(classes, rng.choice([0.3, 1, 10])))
     y = rng.choice(classes, size, p=share)
     y[rng.permutation(size)[:classes]] = np.arange(classes)
@@ -121,24 +123,28 @@ def random_graph(rng: np.random.Generator, classes: int) -> tuple[np.ndarray, np
 def random_share(
     rng: np.random.Generator, classes: int, cross: float, graphs: int, nodes: int = 60
 ) -> float:
-    """The mean DD of undirected random graphs with one large class and C − 1 small ones.
+    """Simulate the mean DD of undirected random graphs with one large and C − 1 small classes.
+
+    Each graph has a mean degree of 6 and a third of its nodes in the large class.
 
     Args:
+        rng: Random generator.
         classes: C.
-        cross: How likely two nodes of different small classes are joined, relative to two nodes of
-            one class or a node and one of the large class. At 1 edges do not depend on labels.
-        graphs: How many; each has a mean degree of 6 and a third of its nodes in the large class.
+        cross: Probability of an edge between two different small classes, relative to all other
+            pairs of nodes. With `cross=1` edges do not depend on labels.
+        graphs: Number of graphs.
+        nodes: N.
     """
     small = np.arange(nodes - nodes // 3) % (classes - 1) + 1
     y = np.concatenate([np.zeros(nodes // 3, dtype=np.int64), small])
     apart = (y[:, None] != y) & (y[:, None] > 0) & (y > 0)
     chance = np.where(apart, cross, 1.0)
     chance *= 6 * nodes / chance.sum()
-    share = []
+    shares = []
     for _ in range(graphs):
         upper = np.triu(rng.random((nodes, nodes)) < chance, 1).astype(np.int64)
-        share.append(np.mean(distinguishable(upper + upper.T, y)))
-    return float(np.mean(share))
+        shares.append(np.mean(distinguishable(upper + upper.T, y)))
+    return float(np.mean(shares))
 
 
 class Counterexample(NamedTuple):
@@ -152,37 +158,35 @@ class Counterexample(NamedTuple):
 def counterexamples(
     nodes: int, classes: int, norm: str = "rw", directed: bool = False, connected: bool = True
 ) -> Iterator[Counterexample]:
-    """All simple graphs of so many nodes with DD < 1, fewest edges first, by exhaustive search.
+    """Search all simple graphs with N nodes for DD < 1, and yield those with fewest edges first.
 
     Args:
-        nodes: N, at most 5 (4 if directed): all graphs and labellings are gone through, but for
-            the names of the classes.
+        nodes: N, at most 5 (4 if directed), since the search tries all graphs and all labelings
+            up to the names of classes.
         classes: C.
         norm: "rw", or "sym" for Â_sym (undirected graphs only).
-        directed: Go through directed graphs; an edge (i, j) lets i aggregate from j.
-        connected: Leave out graphs that fall apart.
+        directed: Whether to search directed graphs, in which i aggregates j along edge (i, j).
+        connected: Whether to skip disconnected graphs.
     """
     pairs = [(i, j) for i in range(nodes) for j in range(nodes) if i < j or (directed and i != j)]
-    labels = list(_labellings(nodes, classes))
+    labelings = list(_labelings(nodes, classes))
     scale = lcm(*range(1, nodes + 1))
-    for count in range(len(pairs) + 1):
-        for edges in combinations(pairs, count):
+    for size in range(len(pairs) + 1):
+        for edges in combinations(pairs, size):
             adjacency = np.zeros((nodes, nodes), dtype=np.int64)
             for i, j in edges:
                 adjacency[i, j] = 1
                 adjacency[j, i] = adjacency[j, i] or not directed
-            if connected and not _connected(adjacency + adjacency.T):
+            if connected and connected_components(adjacency, return_labels=False) > 1:
                 continue
             tilde = adjacency + np.eye(nodes, dtype=np.int64)
-            degree = tilde.sum(axis=1)
-            for y in labels:
+            for y in labelings:
+                z = np.eye(classes, dtype=np.int64)[list(y)]
                 if norm == "rw":
-                    z = np.eye(classes, dtype=np.int64)[list(y)]
-                    # `scale` times (I − Â) Z, in integers.
-                    rows = scale * z - (scale // degree)[:, None] * (tilde @ z)
-                    failing = _failing(rows, z)
+                    same, other = _sums(_scaled_rows(tilde, z, scale), z)
+                    failing = np.flatnonzero((same < 0) | (other > 0)).tolist()
                 else:
-                    failing = _failing_symmetric(tilde, degree, y, classes)
+                    failing = _failing_symmetric(tilde, y, z)
                 if failing:
                     yield Counterexample(list(edges), y, failing)
 
@@ -190,15 +194,13 @@ def counterexamples(
 def smallest_counterexample(
     classes: int, norm: str = "rw", directed: bool = False, connected: bool = True
 ) -> Counterexample:
-    """The first of fewest nodes, and among those of fewest edges."""
-    nodes = classes
-    while (found := next(counterexamples(nodes, classes, norm, directed, connected), None)) is None:
-        nodes += 1
-    return found
+    """Return the first counterexample with the fewest nodes and, among these, the fewest edges."""
+    searches = (counterexamples(n, classes, norm, directed, connected) for n in count(classes))
+    return next(chain.from_iterable(searches))
 
 
 def symmetric_similarity(tilde: np.ndarray, y: tuple[int, ...], classes: int) -> sp.Matrix:
-    """S(I − Â_sym, Z) exactly, `[N, N]`; `tilde` is A + I."""
+    """Compute S(I − Â_sym, Z), `[N, N]`, exactly; `tilde` is A + I."""
     degree = [int(x) for x in tilde.sum(axis=1)]
     n = len(degree)
     a = sp.Matrix(n, n, lambda i, j: int(tilde[i, j]) / sp.sqrt(degree[i] * degree[j]))
@@ -207,49 +209,27 @@ def symmetric_similarity(tilde: np.ndarray, y: tuple[int, ...], classes: int) ->
     return rows * rows.T
 
 
-def _failing(rows: np.ndarray, z: np.ndarray) -> list[int]:
-    """Nodes that violate definition 2, of rows of (I − Â) Z up to one positive factor."""
-    per_class = rows @ (z.T @ rows).T
-    own = (per_class * z).sum(axis=1)
-    return np.flatnonzero((own < 0) | (per_class.sum(axis=1) - own > 0)).tolist()
-
-
-def _failing_symmetric(
-    tilde: np.ndarray, degree: np.ndarray, y: tuple[int, ...], classes: int
-) -> list[int]:
-    """The same for Â_sym: in floats where they decide, else with exact roots."""
-    z = np.eye(classes)[list(y)]
-    rows = z - (tilde / np.sqrt(np.outer(degree, degree))) @ z
-    per_class = rows @ (z.T @ rows).T
-    own = (per_class * z).sum(axis=1)
-    other = per_class.sum(axis=1) - own
+def _failing_symmetric(tilde: np.ndarray, y: tuple[int, ...], z: np.ndarray) -> list[int]:
+    """Return the nodes that violate definition 2 for Â_sym, with exact roots near zero."""
+    degree = tilde.sum(axis=1)
+    sums = _sums(z - (tilde / np.sqrt(np.outer(degree, degree))) @ z, z)
     exact = None
     failing = []
     for v in range(len(y)):
-        values = [own[v], -other[v]]
+        margins = [sums[0][v], -sums[1][v]]
         for k, same in enumerate((True, False)):
-            if abs(values[k]) < 1e-9:
-                exact = symmetric_similarity(tilde, y, classes) if exact is None else exact
+            if abs(margins[k]) < 1e-9:
+                exact = symmetric_similarity(tilde, y, z.shape[1]) if exact is None else exact
                 total = sum(exact[v, u] for u in range(len(y)) if (y[u] == y[v]) == same)
-                values[k] = 0 if sp.simplify(total) == 0 else values[k]
-        if min(values) < 0:
+                margins[k] = 0 if sp.simplify(total) == 0 else margins[k]
+        if min(margins) < 0:
             failing.append(v)
     return failing
 
 
-def _labellings(nodes: int, classes: int) -> Iterator[tuple[int, ...]]:
-    """Every way to part the nodes into so many classes; classes are named as they first occur."""
+def _labelings(nodes: int, classes: int) -> Iterator[tuple[int, ...]]:
+    """Yield all divisions of the nodes into C classes, numbered in order of first occurrence."""
     for y in product(range(classes), repeat=nodes):
         firsts = [y.index(c) for c in range(classes) if c in y]
         if len(firsts) == classes and firsts == sorted(firsts):
             yield y
-
-
-def _connected(adjacency: np.ndarray) -> bool:
-    reached, waiting = {0}, [0]
-    while waiting:
-        for u in np.flatnonzero(adjacency[waiting.pop()]).tolist():
-            if u not in reached:
-                reached.add(u)
-                waiting.append(u)
-    return len(reached) == len(adjacency)

@@ -1,4 +1,4 @@
-"""Spectra and filters of sections 2.1 and 4.2, and wrong claims about them that fail."""
+"""Check the spectra and filters of sections 2.1 and 4.2, and that wrong claims fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TRIANGLE = sp.ones(3) - sp.eye(3)
 
 @st.composite
 def graphs(draw, largest: int = 9) -> np.ndarray:
-    """Adjacencies without loops, of every density, isolated nodes and several parts included."""
+    """Draw adjacencies without self-loops, of any density and with any number of components."""
     n = draw(st.integers(2, largest))
     bits = draw(st.lists(st.booleans(), min_size=n * (n - 1) // 2, max_size=n * (n - 1) // 2))
     a = np.zeros((n, n), dtype=int)
@@ -44,7 +44,7 @@ def test_rw_and_sym_are_similar_whatever_the_size():
     rw, sym = similarity_entry()
     assert sp.simplify(rw - sym) == 0
     d_i, d_j = sp.symbols("d_i d_j", positive=True)
-    # The change of basis by D in the place of its root would be another matrix.
+    # A change of basis by D instead of its root gives another matrix.
     assert sp.simplify(rw * sp.sqrt(d_i / d_j) - sym) != 0
 
 
@@ -66,7 +66,7 @@ def test_eigenvalues_of_rw_sym_and_both_laplacians(a, renormalize):
     assert rw == pytest.approx(sym, abs=1e-6)
     dense = np.array(affinity(sp.Matrix(a), "sym", renormalize).tolist(), dtype=float)
     laplacian = np.linalg.eigvalsh(np.eye(len(a)) - dense)
-    # Both lists rise, as section 2.1 has them: so it is the i-th from the other end.
+    # Section 2.1 sorts both lists in ascending order, so the order of one list must be reversed.
     assert 1 - laplacian[::-1] == pytest.approx(sym, abs=1e-9)
 
 
@@ -109,7 +109,7 @@ def test_minus_one_counts_the_bipartite_components(a):
 
 
 @given(graphs())
-def test_renormalised_eigenvalues_stay_above_the_bound(a):
+def test_renormalized_eigenvalues_stay_above_the_bound(a):
     values, _ = spectrum(a)
     assert values[0] >= lower_bound(a) - 1e-9
     assert lower_bound(a) > -1
@@ -128,9 +128,9 @@ def test_the_bound_is_attained_and_so_cannot_be_sharper(n):
 def test_the_exact_filters_are_those_of_the_package(a, norm, renormalize):
     edges = torch.from_numpy(np.argwhere(a).T.copy())
     weight = torch.ones(edges.shape[1], dtype=torch.double)
-    found = filters.low_pass(edges, len(a), weight, norm, renormalize).to_dense()
+    computed = filters.low_pass(edges, len(a), weight, norm, renormalize).to_dense()
     exact = np.array(affinity(sp.Matrix(a), norm, renormalize).tolist(), dtype=float)
-    assert found.numpy() == pytest.approx(exact, abs=1e-12)
+    assert computed.numpy() == pytest.approx(exact, abs=1e-12)
 
 
 @given(graphs(), st.integers(0, 99))
@@ -148,8 +148,7 @@ def test_perfect_reconstruction_in_both_forms(a, seed):
     spectral = [vectors * gain @ vectors.T @ x for gain in (values, 1 - values)]
     assert sum(spectral) == pytest.approx(x)
     if a.any():
-        # Not of any two filters: with the low pass of the one and the high pass of the other
-        # normalisation something is lost, and so it is behind a ReLU.
+        # Filters of two different normalizations do not reconstruct x, nor do filters with a ReLU.
         other = filters.high_pass(edges, len(a), weight, renormalize=False).to_dense().numpy()
         assert low @ x + other @ x != pytest.approx(x)
         assert np.maximum(low @ x, 0) + np.maximum(high @ x, 0) != pytest.approx(x)
@@ -158,22 +157,22 @@ def test_perfect_reconstruction_in_both_forms(a, seed):
 @given(graphs(), st.integers(0, 99))
 def test_energies_follow_the_gains(a, seed):
     x = np.random.default_rng(seed).normal(size=(len(a), 3))
-    found = energies(a, x)
-    frequency = found["frequency"]
+    energy = energies(a, x)
+    frequency = energy["frequency"]
     assert (np.diff(frequency) >= -1e-9).all() and frequency[0] == pytest.approx(0, abs=1e-9)
-    assert found["signal"].sum() == pytest.approx((x**2).sum())
-    assert found["low"] == pytest.approx((1 - frequency) ** 2 * found["signal"], abs=1e-9)
-    assert found["high"] == pytest.approx(frequency**2 * found["signal"], abs=1e-9)
+    assert energy["signal"].sum() == pytest.approx((x**2).sum())
+    assert energy["low"] == pytest.approx((1 - frequency) ** 2 * energy["signal"], abs=1e-9)
+    assert energy["high"] == pytest.approx(frequency**2 * energy["signal"], abs=1e-9)
 
 
 def test_signals_are_kept_and_energies_are_not():
     a = np.array(PATH.tolist(), dtype=float)
-    found = energies(a, np.eye(3))
-    # One unit of energy at each of the frequencies 0, 1/2 and 7/6: what is left of them is
-    # Σ f² + (1 − f)².
-    assert found["frequency"] == pytest.approx([0, 1 / 2, 7 / 6])
-    assert found["signal"] == pytest.approx(np.ones(3))
-    assert (found["low"] + found["high"]).sum() == pytest.approx(1 + 1 / 2 + 50 / 36)
+    energy = energies(a, np.eye(3))
+    # The signal has energy 1 at each of the frequencies 0, 1/2 and 7/6; both filters together
+    # keep Σ f² + (1 − f)².
+    assert energy["frequency"] == pytest.approx([0, 1 / 2, 7 / 6])
+    assert energy["signal"] == pytest.approx(np.ones(3))
+    assert (energy["low"] + energy["high"]).sum() == pytest.approx(1 + 1 / 2 + 50 / 36)
 
 
 def test_only_the_symmetric_filter_misses_constants():
@@ -183,17 +182,17 @@ def test_only_the_symmetric_filter_misses_constants():
 
 
 @pytest.mark.parametrize("call", [affinity, spectrum])
-def test_bad_input_is_said_in_one_line(call):
+def test_asymmetric_graphs_and_unknown_norms_are_rejected(call):
     with pytest.raises(UsageError, match="not symmetric"):
         call(sp.Matrix([[0, 1], [0, 0]]) if call is affinity else np.array([[0, 1], [0, 0]]))
-    with pytest.raises(UsageError, match="'rw' and 'sym'"):
+    with pytest.raises(UsageError, match="'rw' or 'sym'"):
         call(PATH if call is affinity else np.eye(2), "both")
 
 
-def test_the_picture_of_a_response_adds_up():
+def test_the_bars_of_the_response_plot_show_all_energy():
     a = np.array(PATH.tolist(), dtype=float)
-    found = energies(a, np.eye(3))
-    figure = plot_response(found)
+    energy = energies(a, np.eye(3))
+    figure = plot_response(energy)
     bars = [sum(bar.get_height() for bar in bars) for bars in figure.axes[1].containers]
-    assert bars == pytest.approx([1, found["low"].sum() / 3, found["high"].sum() / 3])
+    assert bars == pytest.approx([1, energy["low"].sum() / 3, energy["high"].sum() / 3])
     plt.close(figure)

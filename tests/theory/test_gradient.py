@@ -1,4 +1,4 @@
-"""Eq. (5) and Appendix B, and that what is wrong in them fails."""
+"""Check eq. (5) and Appendix B, and that their printed errors fail."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from acm.theory import gradient as g
 SHAPES = [(1, 1, 2), (2, 1, 2), (2, 3, 2), (3, 2, 2), (2, 2, 3), (2, 1, 4), (3, 2, 4)]
 
 
-def test_the_room_knows_no_pytorch():
+def test_the_package_imports_no_pytorch():
     code = (
         "import pkgutil, sys, importlib, acm.theory as t\n"
         "for m in pkgutil.iter_modules(t.__path__):\n"
@@ -28,10 +28,10 @@ def test_softmax_differential(c):
     layer = g.Layer.symbolic(2, 1, c)
     logits, d = g._symbols("Y'", 2, c), g._symbols("dY'", 2, c)
     free = g.Layer(sp.eye(2), logits, sp.eye(c), layer.z)
-    found = g.directional(g.softmax(logits), logits, d)
-    assert free.vanishes(found - g.softmax_differential(logits, d))
-    # Without the term that keeps rows summing to one it is another function.
-    assert not free.vanishes(found - g.softmax(logits).multiply_elementwise(d))
+    derived = g.directional(g.softmax(logits), logits, d)
+    assert free.vanishes(derived - g.softmax_differential(logits, d))
+    # The differential without the term that keeps row sums at one is different.
+    assert not free.vanishes(derived - g.softmax(logits).multiply_elementwise(d))
 
 
 def test_the_loss_is_the_papers():
@@ -43,12 +43,12 @@ def test_the_loss_is_the_papers():
 @pytest.mark.parametrize("n, f, c", SHAPES)
 def test_gradient_entry_by_entry(n, f, c):
     layer = g.Layer.symbolic(n, f, c)
-    found = g.derivative(layer.loss, layer.w)
+    derived = g.derivative(layer.loss, layer.w)
     error = layer.y - layer.z
-    assert layer.vanishes(found - layer.x.T * layer.a.T * error)
-    assert not layer.vanishes(found + layer.x.T * layer.a.T * error), "the sign of eq. (5)"
+    assert layer.vanishes(derived - layer.x.T * layer.a.T * error)
+    assert not layer.vanishes(derived + layer.x.T * layer.a.T * error), "the sign of eq. (5)"
     if n > 1:
-        assert not layer.vanishes(found - layer.x.T * layer.a * error), "Â for its transpose"
+        assert not layer.vanishes(derived - layer.x.T * layer.a * error), "Â for its transpose"
 
 
 @pytest.mark.parametrize("n, f, c", SHAPES)
@@ -70,19 +70,19 @@ def test_gradient_by_the_logits_for_symbolic_n_and_c():
 
 
 def test_component_form_for_symbolic_n_and_c():
-    found = g.component_gradient()
-    assert found == g.component_claim()
+    derived = g.component_gradient()
+    assert derived == g.component_claim()
     two = {g.N: 2, g.C: 2, g.ROW: 1, g.COLUMN: 1}
     for transpose, sign in [(False, -1), (False, 1), (True, -1)]:
-        wrong = found - g.component_claim(transpose, sign)
+        wrong = derived - g.component_claim(transpose, sign)
         assert sp.expand(wrong.subs(two).doit()) != 0
 
 
 def test_chain_rule_for_symbolic_n_f_and_c():
-    found, claim = g.chain_rule()
-    assert found == claim
-    a, x, grad = found.args[1].arg, found.args[0].arg, found.args[2]
-    assert found != x.T * a * grad
+    derived, claim = g.chain_rule()
+    assert derived == claim
+    a, x, grad = derived.args[1].arg, derived.args[0].arg, derived.args[2]
+    assert derived != x.T * a * grad
 
 
 @pytest.mark.parametrize("n, c", [(2, 2), (3, 3), (2, 4)])
@@ -93,14 +93,14 @@ def test_component_derivation_line_by_line(n, c):
     right, wrong = layer.a.T * error, -layer.a * error
     for row in range(n):
         for column in range(c):
-            found = sp.diff(layer.loss, layer.x[row, column])
+            derived = sp.diff(layer.loss, layer.x[row, column])
             lines = g.component_lines(layer, row, column)
-            assert all(layer.vanishes(found - line) for line in lines)
-            assert layer.vanishes(found - right[row, column])
-            assert not layer.vanishes(found - wrong[row, column])
+            assert all(layer.vanishes(derived - line) for line in lines)
+            assert layer.vanishes(derived - right[row, column])
+            assert not layer.vanishes(derived - wrong[row, column])
 
 
-def test_the_printed_step_climbs():
+def test_the_printed_step_increases_the_loss():
     layer = g.path()
     grad = g.at_zero(g.derivative(layer.loss, layer.w), layer.w)
     assert grad == sp.Matrix([[-5, 5], [-2, 2], [1, -1]]) / 12
@@ -117,21 +117,21 @@ def test_the_printed_component_form_is_another_matrix():
     layer = g.path()
     error = g.at_zero(layer.y, layer.w) - layer.z
     # X = I, so that X̃ = W.
-    found = g.at_zero(g.derivative(layer.loss, layer.w), layer.w)
-    assert found == layer.a.T * error
+    derived = g.at_zero(g.derivative(layer.loss, layer.w), layer.w)
+    assert derived == layer.a.T * error
     for wrong in (-layer.a * error, layer.a * error, -layer.a.T * error):
-        assert found != wrong
-    # Nor is it the right one times another step size: the third row has the wrong ratio.
+        assert derived != wrong
+    # The printed matrix is not a multiple of the gradient either: the third row differs.
     printed = -layer.a * error
-    assert sp.Matrix.hstack(found.reshape(6, 1), printed.reshape(6, 1)).rank() == 2
+    assert sp.Matrix.hstack(derived.reshape(6, 1), printed.reshape(6, 1)).rank() == 2
 
 
 def test_sums_over_neighbours_leave_the_self_loop_out():
     layer = g.path()
     without = g.Layer(layer.a - sp.diag(*layer.a.diagonal()), layer.x, layer.w, layer.z)
     assert sp.expand(without.loss - layer.loss) != 0
-    found = g.at_zero(g.derivative(layer.loss, layer.w), layer.w)
-    assert g.at_zero(g.derivative(without.loss, layer.w), layer.w) != found
+    derived = g.at_zero(g.derivative(layer.loss, layer.w), layer.w)
+    assert g.at_zero(g.derivative(without.loss, layer.w), layer.w) != derived
 
 
 def test_against_automatic_differentiation():
@@ -145,8 +145,8 @@ def test_against_automatic_differentiation():
         weights = torch.from_numpy(w).requires_grad_()
         logits = torch.from_numpy(a) @ torch.from_numpy(x) @ weights
         loss = -(torch.from_numpy(z) * logits.log_softmax(1)).sum()
-        (found,) = torch.autograd.grad(loss, weights)
-        scale = max(1, abs(found).max())
-        right += bool(abs(found.numpy() - g.numeric(a, x, w, z)).max() < 1e-12 * scale)
-        wrong += bool(abs(found.numpy() - g.numeric(a.T, x, w, z)).max() < 1e-12 * scale)
+        (derived,) = torch.autograd.grad(loss, weights)
+        scale = max(1, abs(derived).max())
+        right += bool(abs(derived.numpy() - g.numeric(a, x, w, z)).max() < 1e-12 * scale)
+        wrong += bool(abs(derived.numpy() - g.numeric(a.T, x, w, z)).max() < 1e-12 * scale)
     assert right == 100 and wrong < 10

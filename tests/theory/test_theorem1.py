@@ -113,7 +113,7 @@ def test_simulation_on_the_theorems_own_draws():
 @pytest.mark.parametrize("classes, n, degree", [(2, 2, 2), (2, 3, 3), (3, 2, 2)])
 def test_what_the_node_itself_adds(classes, n, degree):
     g = sp.Poly(at(t.difference(), classes, degree), t.h)
-    excess = sp.Poly(at(t.own_excess(), classes, degree) / n, t.h)
+    excess = sp.Poly(at(t.row_variance(), classes, degree) / n, t.h)
     # From definition 1, over all draws of all nodes: without v itself it is g, with it more.
     as_poly = {w: extension.moment((n,) * classes, degree, 1, with_self=w) for w in (True, False)}
     coefficients = {w: p.all_coeffs() for w, p in as_poly.items()}
@@ -123,7 +123,7 @@ def test_what_the_node_itself_adds(classes, n, degree):
 
 def test_the_node_itself_by_its_draws():
     found = t.enumerated_similarity(3, 2, same=True, node=True)
-    claim = at(t.expected_similarity(True) + t.own_excess(), 3, 2)
+    claim = at(t.expected_similarity(True) + t.row_variance(), 3, 2)
     assert found == sp.Poly(claim, t.h)
 
 
@@ -152,7 +152,7 @@ def test_undirected_rounds_are_regular_and_as_homophilic_as_asked():
 def test_regular_graphs_agree_up_to_the_node_itself(model, homophily):
     rng = np.random.default_rng(0)
     g = float(at(t.difference(), 5, 14, homophily))
-    excess = float(at(t.own_excess(), 5, 14, homophily)) / 40
+    excess = float(at(t.row_variance(), 5, 14, homophily)) / 40
     for with_self in (False, True):
         mean, error = t.simulate_graphs(rng, model, 5, 40, 14, homophily, 60, with_self)
         assert abs(mean - g - excess * with_self) < 4 * error

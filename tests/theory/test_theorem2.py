@@ -1,4 +1,4 @@
-"""Theorem 2 (App. E), where it ends, and that wrong statements fail."""
+"""Check Theorem 2 (App. E), the limits of the theorem, and that wrong statements fail."""
 
 import numpy as np
 import pytest
@@ -11,18 +11,18 @@ from acm.theory import theorem2 as t
 
 @pytest.mark.parametrize("same", [True, False])
 def test_two_classes_symbolically(same):
-    found = t.symbolic_similarity(2, same)
-    assert sp.expand(found - t.printed_similarity(same)) == 0
-    # Its symbols are known to be non-negative, and nothing else is.
-    assert found.is_nonnegative if same else found.is_nonpositive
-    assert not (found.is_nonpositive if same else found.is_nonnegative)
+    similarity = t.symbolic_similarity(2, same)
+    assert sp.expand(similarity - t.printed_similarity(same)) == 0
+    # The symbols are assumed to be non-negative, and nothing else is assumed.
+    assert similarity.is_nonnegative if same else similarity.is_nonpositive
+    assert not (similarity.is_nonpositive if same else similarity.is_nonnegative)
 
 
 @pytest.mark.parametrize("classes", [3, 4, 5])
 def test_more_classes_symbolically(classes):
     assert t.symbolic_similarity(classes, True).is_nonnegative
     assert not t.symbolic_similarity(classes, False).is_nonpositive
-    # A third class that both neighbours share is enough.
+    # A third class that is common to both neighborhoods is a counterexample.
     third = {s: int(s.name.endswith("2")) for s in t.symbolic_similarity(3, False).free_symbols}
     assert t.symbolic_similarity(3, False).subs(third) == 1
 
@@ -49,7 +49,7 @@ def test_three_classes_fail_by_the_same_check():
 
 
 def test_a_negative_weight_breaks_it():
-    # Rows still sum to one, but the share of the own class exceeds one.
+    # Rows still sum to one, but the share of the node's class exceeds one.
     adjacency, y = np.array([[0, 2, -1], [0, 0, 0], [1, 0, 0]]), np.array([0, 0, 1])
     assert not all(t.distinguishable(adjacency, y))
 
@@ -59,10 +59,10 @@ def test_the_exact_check_against_the_metric_and_the_definition():
     for _ in range(100):
         adjacency, y = t.random_graph(rng, 3)
         adjacency = np.minimum(adjacency, 1)
-        found = t.distinguishable(adjacency, y)
+        flags = t.distinguishable(adjacency, y)
         edges = torch.tensor(np.stack(np.nonzero(adjacency)))
         score = diversification_distinguishability(None, edges, torch.tensor(y), direction="out")
-        assert sum(found) == round(float(score) * len(y))
+        assert sum(flags) == round(float(score) * len(y))
 
         low = (adjacency + np.eye(len(y))) / (1 + adjacency.sum(axis=1, keepdims=True))
         rows = (np.eye(len(y)) - low) @ np.eye(3)[y]
@@ -76,20 +76,20 @@ def test_smallest_counterexample_for_three_classes():
     # Every graph of three and four nodes, connected or not, is distinguishable.
     for nodes in (3, 4):
         assert next(t.counterexamples(nodes, 3, connected=False), None) is None
-    found = t.smallest_counterexample(3)
-    assert len(found.y) == 5 and len(found.edges) == 4
-    # The search has edges ascend; with fewer than four no graph of five nodes is connected.
-    assert t.smallest_counterexample(3, connected=False) == found
+    example = t.smallest_counterexample(3)
+    assert len(example.y) == 5 and len(example.edges) == 4
+    # A connected graph of five nodes has at least four edges, and the search is by edges.
+    assert t.smallest_counterexample(3, connected=False) == example
     # A star: its centre and one leaf of one class, two leaves of the second, one of the third.
-    assert found.edges == [(0, 1), (0, 2), (0, 3), (0, 4)] and found.y == (0, 0, 1, 1, 2)
+    assert example.edges == [(0, 1), (0, 2), (0, 3), (0, 4)] and example.y == (0, 0, 1, 1, 2)
     adjacency = np.zeros((5, 5), dtype=int)
     adjacency[0, 1:] = adjacency[1:, 0] = 1
-    assert [not ok for ok in t.distinguishable(adjacency, found.y)] == [False] * 4 + [True]
+    assert [not ok for ok in t.distinguishable(adjacency, example.y)] == [False] * 4 + [True]
 
 
 def test_smallest_directed_counterexample():
-    found = t.smallest_counterexample(3, directed=True)
-    assert found.edges == [(0, 1), (2, 1)] and found.y == (0, 1, 2)
+    example = t.smallest_counterexample(3, directed=True)
+    assert example.edges == [(0, 1), (2, 1)] and example.y == (0, 1, 2)
     assert next(t.counterexamples(2, 2, directed=True, connected=False), None) is None
 
 
@@ -103,24 +103,24 @@ def test_two_classes_pass_the_search_that_three_fail():
 def test_the_symmetric_filter_breaks_two_classes():
     for nodes in (2, 3):
         assert next(t.counterexamples(nodes, 2, norm="sym", connected=False), None) is None
-    found = t.smallest_counterexample(2, norm="sym")
-    assert found.edges == [(0, 1), (0, 2), (1, 3)] and found.y == (0, 0, 0, 1)
+    example = t.smallest_counterexample(2, norm="sym")
+    assert example.edges == [(0, 1), (0, 2), (1, 3)] and example.y == (0, 0, 0, 1)
     tilde = np.eye(4, dtype=int)
-    for i, j in found.edges:
+    for i, j in example.edges:
         tilde[i, j] = tilde[j, i] = 1
-    similarity = t.symmetric_similarity(tilde, found.y, 2)
-    assert found.failing == [0] and similarity[0, 3] > 0
-    # Node 0's row of Â_sym Z exceeds one in its own class, which the proof excludes.
-    own = sum(tilde[0, u] / sp.sqrt(int(tilde[0].sum() * tilde[u].sum())) for u in (0, 1, 2))
-    assert own == sp.Rational(2, 3) + 1 / sp.sqrt(6) and own > 1
+    similarity = t.symmetric_similarity(tilde, example.y, 2)
+    assert example.failing == [0] and similarity[0, 3] > 0
+    # The entry of Â_sym Z for node 0 and its class exceeds one, which the proof excludes.
+    share = sum(tilde[0, u] / sp.sqrt(int(tilde[0].sum() * tilde[u].sum())) for u in (0, 1, 2))
+    assert share == sp.Rational(2, 3) + 1 / sp.sqrt(6) and share > 1
 
 
 def test_the_symmetric_filter_can_fail_on_the_first_condition_alone():
     # A path 1–0–2 in one class and a lone node in the other, to which node 0 has no similarity.
-    found = t.smallest_counterexample(2, norm="sym", connected=False)
-    assert found == t.Counterexample([(0, 1), (0, 2)], (0, 0, 0, 1), [0])
+    example = t.smallest_counterexample(2, norm="sym", connected=False)
+    assert example == t.Counterexample([(0, 1), (0, 2)], (0, 0, 0, 1), [0])
     tilde = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]])
-    similarity = t.symmetric_similarity(tilde, found.y, 2)
+    similarity = t.symmetric_similarity(tilde, example.y, 2)
     assert sum(similarity[0, :3]) < 0 and similarity[0, 3] == 0
 
 
