@@ -93,7 +93,7 @@ def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
     }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=PAPER_DATASETS)
     legend = "".join(map(_verdict, SIGNS))
-    return f'<p class="verdicts">{legend}</p>' + _html(table, "Verdicts by model and graph", "matrix")
+    return f'<p class="verdicts">{legend}</p>' + _html(table, "Verdicts of all cells", "matrix")
 
 
 def _matrix_cell(c: Comparison | None) -> str:

@@ -8,7 +8,12 @@ import torch
 
 from acm.metrics import node_homophily
 from acm.paper import printed
-from acm.report.figures import local_homophily, plot_homophily, plot_node_distributions, plot_ties
+from acm.report.graph_figures import (
+    local_homophily,
+    plot_homophily,
+    plot_node_distributions,
+    plot_ties,
+)
 from acm.report.pages.data import (
     Estimate,
     Rebuilt,
