@@ -18,14 +18,8 @@ from acm.metrics import (
     node_homophily,
 )
 from acm.paper import printed_values
-from acm.report.pages.data import (
-    WAYS,
-    convention_table,
-    estimate,
-    rebuild,
-    statistics_table,
-    unlabelled,
-)
+from acm.report.pages.data import convention_table, rebuild, statistics_table, unlabelled
+from acm.report.pages.estimated_metrics import WAYS, estimate
 
 pytestmark = pytest.mark.data
 

@@ -15,15 +15,13 @@ from acm.report.graph_figures import (
     plot_ties,
 )
 from acm.report.pages.data import (
-    Estimate,
     Rebuilt,
-    estimates_table,
     graph_table,
     highlight_printed,
     metrics_table,
     own_label_table,
-    uniform_mask,
 )
+from acm.report.pages.estimated_metrics import Estimate, estimates_table, uniform_mask
 
 CELL = printed("metrics", row="H_agg", dataset="texas")  # 0.847
 
