@@ -30,8 +30,8 @@ def read_reasons(path: Path = FILE) -> dict[Cell, str]:
     """Return the reasons by model and graph (or `*`).
 
     Raises:
-        UsageError: If the file has other columns, or a line has an unknown model, graph or kind, or no
-            reason, or repeats the cell of an earlier line.
+        UsageError: If the file has other columns, or if a line has an unknown model, graph or kind,
+            has no reason, or repeats the cell of an earlier line.
     """
     reasons: dict[Cell, str] = {}
     with path.open(newline="", encoding="utf-8") as file:
@@ -70,27 +70,3 @@ def explain(
         cell: reasons.get(cell) or reasons.get((cell[0], EVERY)) or UNEXPLAINED
         for cell in off(cells)
     }
-
-
-def unneeded(
-    cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None
-) -> list[str]:
-    """Return one line for each reason whose cell is trained and agrees with the paper.
-
-    A reason for `*` needs a cell that differs and has no other reason. The arguments are those of
-    `explain`.
-    """
-    reasons = read_reasons() if reasons is None else reasons
-    off_cells, lines = off(cells), []
-    for model, dataset in reasons:
-        if dataset != EVERY:
-            if (model, dataset) in cells and (model, dataset) not in off_cells:
-                verdict = cells[model, dataset].verdict
-                lines.append(f"{model} on {dataset} has a reason, but is {verdict}")
-            continue
-        trained = [d for m, d in cells if m == model]
-        if trained and not any(
-            (model, d) in off_cells and (model, d) not in reasons for d in trained
-        ):
-            lines.append(f"{model} has a reason for all graphs, but no trained graph needs it")
-    return lines

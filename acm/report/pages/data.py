@@ -73,7 +73,7 @@ class Rebuilt:
         return f"off by {signed(self.value - self.paper_value.mean, 4)}"
 
 
-def unlabelled(data: Data) -> Tensor:
+def unlabeled(data: Data) -> Tensor:
     """Return a mask of the nodes without features and label, `[N]`: 15 nodes of CiteSeer."""
     if data.name != "citeseer":
         return torch.zeros(data.num_nodes, dtype=torch.bool)
@@ -82,7 +82,7 @@ def unlabelled(data: Data) -> Tensor:
 
 def _printed_labels(data: Data) -> Tensor:
     """Return the labels that give the printed numbers: CiteSeer's last class has 15 nodes more."""
-    return torch.where(unlabelled(data), data.y.max(), data.y)
+    return torch.where(unlabeled(data), data.y.max(), data.y)
 
 
 def rebuild(name: str) -> list[Rebuilt]:

@@ -82,7 +82,7 @@ def origins(name: str, split_scheme: str = "random") -> str:
     return ", ".join(f"{count[o]} {o}" for o in (*ORIGINS, "none") if count[o])
 
 
-def values(r: Recipe) -> str:
+def _hyperparameters(r: Recipe) -> str:
     """Return all hyperparameters of a recipe in one line."""
     options = f", {r.options.replace(' ', ', ').replace('=', ' ')}" if r.options else ""
     return (
@@ -115,7 +115,7 @@ def card_text(name: str, split_scheme: str = "random") -> str:
         lines.append(f"  {_NO_RECIPE}")
         by_graph = {}
     for dataset, r in by_graph.items():
-        lines.append(f"  {dataset:13}  {values(r) if r else _NO_RECIPE}")
+        lines.append(f"  {dataset:13}  {_hyperparameters(r) if r else _NO_RECIPE}")
         if r:
             lines.append(f"{'':17}{r.sentence()}")
     return "\n".join(lines)
@@ -149,7 +149,7 @@ def _card(entry: Entry, cells: Mapping[Cell, Comparison]) -> str:
     # Graphs that have the same recipe from the same source share a line.
     trained: dict[str, list[str]] = {}
     for dataset, r in recipes(name, datasets=GRAPHS).items():
-        text = f"{values(r)} – {r.sentence()}" if r else "no recipe"
+        text = f"{_hyperparameters(r)} – {r.sentence()}" if r else "no recipe"
         trained.setdefault(text, []).append(dataset)
     lines = [f"- **{', '.join(graphs)}**: {_plain(text)}." for text, graphs in trained.items()]
     return "\n".join(
