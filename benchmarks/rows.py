@@ -1,10 +1,10 @@
-"""Table 3, by this engine: every model on every graph.
+"""Train the models of Table 3 on its graphs, or measure their peak memory.
 
-    python benchmarks/rows.py --store results/sota.csv     run what is missing, with the recipes
-    python benchmarks/rows.py --memory                     peak memory of every model's training
+    python benchmarks/rows.py --store results/sota.csv     run the missing trials with the recipes
+    python benchmarks/rows.py --memory                     measure the peak memory of every training
 
-Records are stored as they come, so that an interrupted run goes on where it was. The memory is
-that of one split for a few epochs, each model in a process of its own, on the largest graphs.
+Each record is stored when its trial ends, so an interrupted run resumes. The memory is measured
+on the largest graphs: one split, a few epochs, and a separate process for each model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from cell import count, few_epochs, held, script
 
-#: From the soonest done to the last.
+#: From the fastest graph to the slowest.
 GRAPHS = (
     *("texas", "wisconsin", "cornell", "cora", "citeseer", "chameleon"),
     *("film", "squirrel", "pubmed", "deezer-europe"),
@@ -28,10 +28,10 @@ HEAVIEST = ("pubmed", "deezer-europe")
 def cells(
     graphs: Sequence[str] | None = None, models: Sequence[str] | None = None
 ) -> list[tuple[str, str]]:
-    """Graph and model of every cell that is run, in that order.
+    """Return graph and model of every cell, in the order of the runs.
 
     Args:
-        graphs, models: These only; by default all.
+        graphs, models: Names to restrict the cells to; by default all.
 
     Raises:
         UsageError: If there is no such model.
@@ -50,10 +50,9 @@ def cells(
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the cells that the store does not have."""
+    """Run the trials that the store lacks."""
     from acm.errors import UsageError
-    from acm.experiments import Store, Workers, trials_of
-    from acm.experiments import run_trials as run_trials
+    from acm.experiments import Store, Workers, run_trials, trials_of
     from acm.report import compare
     from acm.report.cells import split_scheme
 
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         missing = len(trials) - len(store.find(trials))
         try:
             records = run_trials(trials, store, progress=False, workers=Workers("processes"))
-        except UsageError as error:  # a loss that stops being a number: the others go on
+        except UsageError as error:  # a loss is no longer a number: go on with the next cell
             print(f"{graph}, {model}: {error}", flush=True)
             continue
         if missing:
@@ -80,18 +79,18 @@ def memory(args: argparse.Namespace) -> None:
     print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")
     print("|---|" + "---:|" * 2 * len(graphs))
     for model in args.models or row_names():
-        found = [_apart(graph, model) for graph in graphs]
-        print(f"| {model} | " + " | ".join(found) + " |", flush=True)
+        cells = [_in_new_process(graph, model) for graph in graphs]
+        print(f"| {model} | " + " | ".join(cells) + " |", flush=True)
 
 
-def _apart(graph: str, model: str) -> str:
+def _in_new_process(graph: str, model: str) -> str:
     command = [sys.executable, __file__, "--one", graph, model]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stdout.strip() or f"failed: {(done.stderr.splitlines() or ['?'])[-1]} | "
 
 
 def one(graph: str, model: str) -> None:
-    """The peak memory of this process in GB while a model trains, and milliseconds an epoch."""
+    """Print the peak memory of this process in GB and the milliseconds per epoch of a training."""
     from acm.experiments import trials_of
     from acm.experiments.run import on_threads
     from acm.experiments.workers import cores

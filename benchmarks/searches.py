@@ -1,10 +1,10 @@
-"""Search by validation what the paper prints no optimum of, or a slip.
+"""Search by validation the hyperparameters that the paper does not print, or misprints.
 
-    python benchmarks/searches.py                  run what results/searches.csv lacks
-    python benchmarks/searches.py --models GAT     of these models only
+    python benchmarks/searches.py                  run the trainings that results/searches.csv lacks
+    python benchmarks/searches.py --models GAT     search for this model only
 
-No test label is read. The store keeps every training; the choice of each cell is printed, as a line
-for `acm/experiments/recipes.csv`, where a test holds it against the store.
+A search reads no test label. The store keeps every training. The script prints the choice of each
+cell as a line for `acm/experiments/recipes.csv`; a test compares that file with the store.
 """
 
 from __future__ import annotations
@@ -19,72 +19,76 @@ STORE = Path(__file__).parents[1] / "results" / "searches.csv"
 SMALL = ("texas", "wisconsin", "cornell")
 GRAPHS = (*SMALL, "chameleon", "cora", "citeseer", "film", "squirrel", "pubmed", "deezer-europe")
 
-#: The rates and decays that GPRGNN's release has as defaults or in its published script: Table 3
-#: took MLP-2 and GAT from GPRGNN's authors, and prints no ranges of its own.
+#: The rates and decays of GPRGNN's release, as its defaults or in its published script. Table 3
+#: took MLP-2 and GAT from GPRGNN's authors and prints no ranges for them.
 _GPRGNN = {"lr": [0.002, 0.01, 0.05], "weight_decay": [0.0, 5e-4], "dropout": [0.5]}
 SPACES = {
     "MLP-2": (_GPRGNN, GRAPHS),
     "GAT": (_GPRGNN | {"hidden": [8, 64]}, (*SMALL, "chameleon")),
-    # The shares of the own prediction are those that GPRGNN's paper tried.
+    # GPRGNN's paper tried these values of alpha.
     "APPNP": (
         _GPRGNN | {"alpha": [0.1, 0.2, 0.5, 0.9]},
         ("chameleon", "cora", "citeseer", "film", "squirrel"),
     ),
-    # Its intervals of a hundred runs say that the row is from elsewhere, too. The layer is not
-    # chosen by validation, but the one that gives what the row has.
+    # The row prints half intervals of a hundred runs, so it also comes from elsewhere. The
+    # aggregator is not chosen by validation: only this one gives the row's accuracies.
     "GraphSAGE": (_GPRGNN | {"aggregator": ["gcn"]}, GRAPHS[:8]),
-    # All else stays as printed. The dropout is printed as 0, but on Cornell and Film.
+    # Only the dropout is searched. It is printed as 0 on every graph except Cornell and Film.
     "FAGCN": (
         {"dropout": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]},
         ("texas", "wisconsin", "chameleon", "cora", "citeseer"),
     ),
-    # Part of the paper's range, all of whose rates these are.
+    # All rates of the paper's range, and some of its decays and dropouts.
     "GCN": (
         {"lr": [0.002, 0.01, 0.05], "weight_decay": [0.0, 1e-3], "dropout": [0.0, 0.5]},
         ("deezer-europe",),
     ),
-    # The paper's range; SGC has no dropout.
+    # The paper's range, without dropout, which SGC does not have.
     "SGC-1": ({"dropout": [0.0]}, ("pubmed",)),
     "SGC-2": ({"dropout": [0.0]}, ("pubmed",)),
 }
-#: Of these only what is named above is searched.
+#: These models keep the printed value of every hyperparameter that `SPACES` does not name.
 _AS_PRINTED = ("FAGCN",)
 
 
 def cells(models: list[str] | None = None, graphs: list[str] | None = None) -> Iterator[tuple]:
-    """Model, graph, ranges and strategy of every search, in the order in which they run.
+    """Yield model, graph, ranges and strategy of every search, in the order of the runs.
 
     Args:
-        models, graphs: These only; by default all.
+        models, graphs: Names to restrict the searches to; by default all.
     """
     for graph in GRAPHS:
-        for model, (space, its) in SPACES.items():
-            if graph in its and graph in (graphs or GRAPHS) and model in (models or SPACES):
+        for model, (space, searched_graphs) in SPACES.items():
+            if (
+                graph in searched_graphs
+                and graph in (graphs or GRAPHS)
+                and model in (models or SPACES)
+            ):
                 yield model, graph, space, "grid" if graph in SMALL else "halving"
 
 
 def line(model: str, graph: str, splits: str, chosen: dict, tried: int) -> str:
-    """The choice of a search, as a line of `recipes.csv`.
+    """Return the choice of a search as a line of `recipes.csv`.
 
     Args:
-        model, graph, splits: The cell, and how its splits are drawn.
+        model, graph, splits: The cell and its split scheme.
         chosen: Hyperparameters by name.
-        tried: Of how many configurations it is the best.
+        tried: The number of configurations.
     """
     from acm.experiments.recipes import HYPERPARAMETERS, complete
 
-    found = complete(model, graph, splits, chosen)
-    numbers = [f"{getattr(found, name):g}" for name in HYPERPARAMETERS]
+    values = complete(model, graph, splits, chosen)
+    numbers = [f"{getattr(values, name):g}" for name in HYPERPARAMETERS]
     reason = f"the best by validation of {tried} configurations (results/searches.csv)"
-    return ",".join([model, graph, splits, *numbers, found.options, reason, "done"])
+    return ",".join([model, graph, splits, *numbers, values.options, reason, "searched"])
 
 
 def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", default=STORE, metavar="FILE", help="CSV file of the trainings")
-    for option, known in (("--models", SPACES), ("--graphs", GRAPHS)):
-        parser.add_argument(option, nargs="+", choices=known, metavar="NAME", help="these only")
+    for option, names in (("--models", SPACES), ("--graphs", GRAPHS)):
+        parser.add_argument(option, nargs="+", choices=names, metavar="NAME", help="these only")
     args = parser.parse_args()
     from acm.experiments import Workers, recipe, search
     from acm.report.cells import split_scheme
@@ -92,14 +96,14 @@ def main() -> None:
     for model, graph, space, strategy in cells(args.models, args.graphs):
         if model in _AS_PRINTED:
             printed = recipe(model, graph)
-            rest = ("lr", "weight_decay", "hidden")
-            space = {name: [getattr(printed, name)] for name in rest} | space
+            fixed = ("lr", "weight_decay", "hidden")
+            space = {name: [getattr(printed, name)] for name in fixed} | space
         splits = split_scheme(model, graph)
-        found = search(
+        outcome = search(
             graph, model, splits, space=space, strategy=strategy, store=args.store,
             progress=False, workers=Workers("processes"),
         )  # fmt: skip
-        print(line(model, graph, splits, found.chosen, len(found.surface)), flush=True)
+        print(line(model, graph, splits, outcome.chosen, len(outcome.surface)), flush=True)
 
 
 if __name__ == "__main__":

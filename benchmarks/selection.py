@@ -1,11 +1,11 @@
-"""What choosing by test adds when every configuration is tried on splits of its own.
+"""Measure what selection by test accuracy adds if every configuration has its own splits.
 
     python benchmarks/selection.py --store results/wisconsin-selection.csv
     python benchmarks/selection.py --store results/cora-selection.csv --dataset cora
 
-GCN over the ranges that the paper prints: 270 configurations, each on ten random splits that no
-other one has, 2,700 trainings. Records are stored as they come; an interrupted run goes on where
-it was. The results page reads them.
+The script trains GCN on the printed ranges: 270 configurations, each on ten random splits that no
+other configuration has, so 2,700 trainings. Each record is stored when its trial ends, so an
+interrupted run resumes. The results page reads the records.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ SPLITS = 10
 
 
 def trials(dataset: str, model: str) -> list:
-    """Every configuration of the paper's ranges, each on `SPLITS` splits of its own."""
+    """Return the trials of every configuration, each configuration on `SPLITS` own splits."""
     from acm.experiments import grid, trials_of
 
     space = grid(model, dataset)
-    found = []
-    for place, values in enumerate(itertools.product(*space.values())):
-        own = trials_of(dataset, model, splits=SPLITS, hyperparameters=dict(zip(space, values)))
-        found += [replace(trial, split=trial.split + SPLITS * place) for trial in own]
-    return found
+    shifted = []
+    for number, values in enumerate(itertools.product(*space.values())):
+        same_values = trials_of(
+            dataset, model, splits=SPLITS, hyperparameters=dict(zip(space, values))
+        )
+        shifted += [replace(trial, split=trial.split + SPLITS * number) for trial in same_values]
+    return shifted
 
 
 def main() -> None:

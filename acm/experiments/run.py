@@ -18,7 +18,7 @@ from acm.errors import UsageError
 from acm.experiments.record import Record, Validation, provenance
 from acm.experiments.store import Store
 from acm.experiments.task import train_trials
-from acm.experiments.trial import Trial, trials_of
+from acm.experiments.trial import NUMERICS, Trial, trials_of
 from acm.experiments.workers import Workers, compute, cores
 from acm.training import TrainingResult
 
@@ -189,6 +189,8 @@ def _run(trials, store, device, progress, workers, blind) -> list:
     workers = workers or default_workers(device)
     rows = store.find(trials) if store else {}
     todo = list(dict.fromkeys(t for t in trials if t not in rows))
+    if any(t.numerics != NUMERICS for t in todo):
+        raise UsageError(f"only numerics version {NUMERICS} can be trained, earlier ones only read")
     if store and todo:
         store.check()
     stop, errors = threading.Event(), []

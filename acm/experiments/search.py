@@ -1,12 +1,12 @@
-"""Choosing hyperparameters by validation, over the grids of the paper's appendix.
+"""Choose hyperparameters by validation, over the ranges of the paper's appendix.
 
-No test label is used: `validate_trials` runs the trials, and its rows have no test accuracy.
+A search reads no test label: `validate_trials` runs the trials and returns no test accuracy.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -20,29 +20,29 @@ from acm.experiments.recipes import (
     HYPERPARAMETERS,
     SYNTHETIC,
     WIDTH,
-    Value,
-    check_options,
     default_options,
+    read_options,
 )
 from acm.experiments.run import validate_trials
 from acm.experiments.store import Store, Validation
-from acm.experiments.trial import Trial, trials_of
+from acm.experiments.trial import NUMERICS, trials_of
+from acm.experiments.values import Value
 from acm.experiments.workers import Workers
 from acm.registry import model_name
 
 STRATEGIES = ("grid", "halving")
-_KEEP = 1 / 3  # of the configurations, after each round of halving
+_SURVIVORS = 1 / 3  # the share of configurations that a round of halving keeps
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A point of the validation surface.
+    """One configuration with its validation results.
 
     Attributes:
-        hyperparameters: What was tried.
-        splits: On how many splits.
-        accuracy: Mean validation accuracy over these, from 0 to 1; −1 if a loss was no number.
-        std: Its standard deviation over the splits (`n − 1`), 0 for a single one.
+        hyperparameters: The values by name.
+        splits: The number of splits it was trained on.
+        accuracy: Mean validation accuracy from 0 to 1; −1 if a loss was not a number.
+        std: Standard deviation over the splits (`n − 1`); 0 for one split.
         loss: Mean validation loss.
     """
 
@@ -55,13 +55,13 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found.
+    """The outcome of a search.
 
     Attributes:
-        chosen: The hyperparameters with the best mean validation accuracy over all splits; of
-            several, those with the lowest mean validation loss.
-        surface: Every configuration with what validation says of it, in the order of the grid.
-        trainings: How many trials the surface rests on.
+        chosen: The hyperparameters with the best mean validation accuracy over all splits. The
+            lower validation loss decides ties.
+        surface: Every configuration, in the order of the grid.
+        trainings: The number of trials.
     """
 
     chosen: dict[str, Value]
@@ -70,55 +70,81 @@ class Search:
 
 
 def grid(model: str, dataset: str, table: str = "real_world") -> dict[str, list[float]]:
-    """The values that the paper tried for a model on a graph (Appendix A).
-
-    The embedded graph has the ranges of the paper's synthetic ones.
+    """Return the values that the paper tried for a model on a graph (Appendix A).
 
     Args:
-        model, dataset: Names.
+        model, dataset: Names. The graph "synthetic" has the paper's ranges on synthetic graphs.
         table: `"real_world"` or `"ablation"`.
 
     Raises:
-        UsageError: If a name is unknown, or the paper has no ranges for the two.
+        UsageError: If a name is unknown, or the paper prints no ranges for model and graph.
     """
     model = model if table == "ablation" else model_name(model)
     known_dataset(dataset)
-    where = ("synthetic", model) if dataset == "synthetic" else (table, model, dataset)
+    names = ("synthetic", model) if dataset == "synthetic" else (table, model, dataset)
     try:
-        space = paper.search_space(*where)
+        space = paper.search_space(*names)
     except UsageError as error:
         raise UsageError(
             f"the paper has no search ranges for {model} on {dataset}: give those of lr,"
             " weight_decay and dropout"
         ) from error
-    rest = SYNTHETIC if dataset == "synthetic" else {"hidden": WIDTH, "dropout": 0.0}
-    return {name: list(space.get(name, [rest.get(name)])) for name in HYPERPARAMETERS}
+    defaults = SYNTHETIC if dataset == "synthetic" else {"hidden": WIDTH, "dropout": 0.0}
+    return {name: list(space.get(name, [defaults.get(name)])) for name in HYPERPARAMETERS}
 
 
-def _space(model: str, dataset: str, given: Mapping | None) -> dict[str, list[Value]]:
-    """The values of every hyperparameter: those given, else the paper's; of its own if given."""
-    if not isinstance(given, Mapping | None):
-        raise UsageError(f"space={given!r}: lists of values by name are needed")
-    given, model = dict(given or {}), model_name(model)
-    known = (*HYPERPARAMETERS, *default_options(model))
-    for name, values in given.items():
-        if name not in known:
-            raise unknown("hyperparameter", name, known)
+def configurations(
+    dataset: str, model: str, space: Mapping[str, Sequence[Value]] | None = None
+) -> list[dict[str, Value]]:
+    """Return every configuration of a search, in the order of the grid.
+
+    Args:
+        dataset, model: Names.
+        space: Values by name, as in `search`.
+
+    Raises:
+        UsageError: As `search`, for the model, the graph and the space.
+    """
+    ranges = _ranges(model, dataset, space)
+    return [dict(zip(ranges, values)) for values in itertools.product(*ranges.values())]
+
+
+def count_trainings(configurations: int, splits: int, strategy: str = "grid") -> int:
+    """Return how many trainings a search does, before it starts.
+
+    Args:
+        configurations: The number of configurations.
+        splits: The number of splits.
+        strategy: `"grid"` or `"halving"`.
+    """
+    return sum(
+        size * (stop - start) for size, start, stop in _plan(configurations, splits, strategy)
+    )
+
+
+def _ranges(model: str, dataset: str, space: Mapping | None) -> dict[str, list[Value]]:
+    if not isinstance(space, Mapping | None):
+        raise UsageError(f"space={space!r}: lists of values by name are needed")
+    ranges, model = dict(space or {}), model_name(model)
+    names = (*HYPERPARAMETERS, *default_options(model))
+    for name, values in ranges.items():
+        if name not in names:
+            raise unknown("hyperparameter", name, names)
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise UsageError(f"the range of {name} is {values!r}: a list of values is needed")
         values = list(values)
-        if name in HYPERPARAMETERS:
-            for value in values:
-                if isinstance(value, bool) or not isinstance(value, Real):
-                    raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
-        else:
-            values = [check_options(model, {name: value})[name] for value in values]
-        given[name] = list(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
-        if not given[name]:
+        if name not in HYPERPARAMETERS:
+            values = [read_options(model, {name: value})[name] for value in values]
+        for value in values if name in HYPERPARAMETERS else ():
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise UsageError(f"the range of {name} has {value!r} in it: numbers are needed")
+        # NumPy's numbers become Python's, and a value named twice is tried once.
+        ranges[name] = list(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
+        if not ranges[name]:
             raise UsageError(f"the range of {name} is empty: one value or more are needed")
-    if set(HYPERPARAMETERS) - set(given) <= {"hidden"}:
-        return {"hidden": [WIDTH]} | given
-    return grid(model, dataset) | given
+    if set(HYPERPARAMETERS) - set(ranges) <= {"hidden"}:
+        return {"hidden": [WIDTH]} | ranges
+    return grid(model, dataset) | ranges
 
 
 def search(
@@ -135,68 +161,68 @@ def search(
     workers: Workers | None = None,
     **options,
 ) -> Search:
-    """Find the hyperparameters that validation prefers, without a look at the test sets.
+    """Find the hyperparameters with the best validation accuracy.
 
     Args:
         dataset, model, split_scheme, splits, seed, options: As in `trials_of`.
-        space: Values of `lr`, `weight_decay`, `dropout` and `hidden`, of which what is left out is
-            the paper's range (`grid`); and of the model's own hyperparameters, of which it is the
-            recipe's value.
+        space: Values by name. A name of `lr`, `weight_decay`, `dropout` and `hidden` that is left
+            out has the paper's range (`grid`); an option that is left out has the recipe's value.
         strategy: `"grid"` trains every configuration on every split. `"halving"` trains all on
-            one split, the better third on two more, and so on: about a quarter of the work for
-            ten splits, and the order among the last is the grid's own.
-        store: Path of the CSV file that keeps the trials; a search that was interrupted goes on.
-        device, progress, workers: As in `run`.
+            one split, the best third on two more splits, the best third of these on six more.
+        store: Path of the CSV file that keeps the trials. A search resumes from its file.
+        device, progress, workers: As in `run_trials`.
 
     Raises:
-        UsageError: As `trials_of` and `run`; or if the strategy or a name in `space` is unknown, a
-            range is empty, or no configuration could be trained.
+        UsageError: As `trials_of` and `run_trials`; for an unknown strategy or name in `space`, an
+            empty range, or if every loss stopped being a number.
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
-    given = _space(model, dataset, space)
-    points = [dict(zip(given, values)) for values in itertools.product(*given.values())]
+    points = configurations(dataset, model, space)
     cells = [
         trials_of(dataset, model, split_scheme, splits, seed, point, **options) for point in points
     ]
-    kept = Store(store, Validation) if store else None
-    seen: list[list[Validation]] = [[] for _ in cells]
-    for chosen, start, stop in _rounds(strategy, seen, len(cells[0])):
-        trials: list[Trial] = [t for k in chosen for t in cells[k][start:stop]]
-        rows = validate_trials(trials, kept, device, progress, workers)
-        for number, k in enumerate(chosen):
-            seen[k] += rows[number * (stop - start) : (number + 1) * (stop - start)]
-    surface = [_configuration(point, rows) for point, rows in zip(points, seen)]
-    longest = max(c.splits for c in surface)
-    best = max((c for c in surface if c.splits == longest), key=lambda c: (c.accuracy, -c.loss))
+    numerics = options.get("numerics", NUMERICS)
+    records = Store(store, Validation, numerics) if store else None
+    rows: list[list[Validation | None]] = [[] for _ in cells]
+    for size, start, stop in _plan(len(cells), len(cells[0]), strategy):
+        # A round continues the best configurations of the round before it.
+        trained = [k for k in range(len(cells)) if len(rows[k]) == start]
+        ranked = sorted(trained, key=lambda k: _rank(rows[k]), reverse=True) if start else trained
+        chosen = sorted(ranked[:size])
+        trials = [trial for k in chosen for trial in cells[k][start:stop]]
+        outcomes = iter(validate_trials(trials, records, device, progress, workers))
+        for k in chosen:
+            rows[k] += itertools.islice(outcomes, stop - start)
+    surface = [_configuration(point, results) for point, results in zip(points, rows)]
+    complete = [c for c in surface if c.splits == len(cells[0])]
+    best = max(complete, key=lambda c: (c.accuracy, -c.loss))
     if best.accuracy < 0:
         raise UsageError("no configuration could be trained: the losses were no numbers")
-    return Search(best.hyperparameters, surface, sum(map(len, seen)))
+    return Search(best.hyperparameters, surface, sum(map(len, rows)))
 
 
-def _rounds(strategy: str, seen: list[list], splits: int):
-    """Which configurations to train next, and on which splits: `(numbers, start, stop)`."""
-    going = list(range(len(seen)))
+def _plan(configurations: int, splits: int, strategy: str) -> Iterator[tuple[int, int, int]]:
+    """Yield each round: how many configurations train, on the splits from `start` to `stop`."""
     if strategy == "grid":
-        yield going, 0, splits
+        yield configurations, 0, splits
         return
     start, stop = 0, 1
     while start < splits:
-        yield going, start, min(stop, splits)
-        ranked = sorted(going, key=lambda k: _rank(seen[k]), reverse=True)
-        going = sorted(ranked[: max(1, round(len(going) * _KEEP))])
+        yield configurations, start, min(stop, splits)
+        configurations = max(1, round(configurations * _SURVIVORS))
         start, stop = stop, stop * 3
 
 
 def _rank(rows: list[Validation | None]) -> tuple[float, float]:
-    if None in rows:
+    if None in rows:  # a training whose loss stopped being a number
         return -1.0, -np.inf
     return np.mean([r.val_accuracy for r in rows]), -np.mean([r.val_loss for r in rows])
 
 
 def _configuration(point: dict, rows: list[Validation | None]) -> Configuration:
-    accuracy, negative = _rank(rows)
+    accuracy, negative_loss = _rank(rows)
     std = 0.0
     if len(rows) > 1 and None not in rows:
         std = float(np.std([r.val_accuracy for r in rows], ddof=1))
-    return Configuration(point, len(rows), float(accuracy), std, -float(negative))
+    return Configuration(point, len(rows), float(accuracy), std, -float(negative_loss))

@@ -42,13 +42,14 @@ class Store:
     Args:
         path: The file; it and its folder are made with the first record.
         kind: `Record`, or `Validation` for the file of a search.
+        numerics: Version of the numerics whose records are read, by default today's.
 
     Raises:
         UsageError: If the path is something else than a file.
     """
 
-    def __init__(self, path: str | Path, kind: type[Row] = Record):
-        self.path, self.kind = Path(path), kind
+    def __init__(self, path: str | Path, kind: type[Row] = Record, numerics: int = NUMERICS):
+        self.path, self.kind, self.numerics = Path(path), kind, numerics
         self.columns = tuple(f.name for f in fields(kind))
         if os.path.lexists(self.path) and not os.path.isfile(self.path):
             raise UsageError(f"{str(path)!r} is no file: records are kept in a CSV file")
@@ -217,7 +218,7 @@ class Store:
         if fault := _fault(record):
             raise ValueError(fault)
         record = replace(record, options=_complete_options(record.model, record.options))
-        if record.numerics != NUMERICS:
+        if record.numerics != self.numerics:
             self._left_out[OTHER_NUMERICS] += 1
         elif record.training_rule != training_rule(record.dataset):
             self._left_out[OTHER_RULE] += 1
@@ -274,12 +275,12 @@ def _fault(record: Validation) -> str:
     return ""
 
 
-def results(table: str, kind: type[Row] = Record) -> Store:
+def results(table: str, kind: type[Row] = Record, numerics: int = NUMERICS) -> Store:
     """Return the store of committed records `results/<table>.csv` of this checkout.
 
     Args:
         table: Name of the file.
-        kind: Kind of its rows, see `Store`.
+        kind, numerics: As in `Store`.
 
     Raises:
         UsageError: If there is no such file; the line names the files.
@@ -291,7 +292,7 @@ def results(table: str, kind: type[Row] = Record) -> Store:
             f"no committed records {table!r}: there are {', '.join(tables) or 'none'}"
             " (a checkout has records, an installed package has none)"
         )
-    return Store(folder / f"{table}.csv", kind)
+    return Store(folder / f"{table}.csv", kind, numerics)
 
 
 def _cells(record: Validation) -> bytes:

@@ -101,6 +101,7 @@ def trials_of(
     hyperparameters: Mapping[str, float | str | None] | None = None,
     channels: str | None = None,
     mix: bool | None = None,
+    numerics: int = NUMERICS,
 ) -> list[Trial]:
     """Return the trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
 
@@ -114,6 +115,7 @@ def trials_of(
             (`layers`, `lambda`, …); missing ones (or `None`) are taken from the cell's recipe.
         channels: Channels joined by `+`, instead of the model's.
         mix: Whether to mix the channels, instead of as the model does.
+        numerics: Version of the numerics; trials of an earlier one can only be read from a store.
 
     Raises:
         UsageError: If a name is unknown, there are fewer splits, a value is out of range, or the
@@ -151,6 +153,7 @@ def trials_of(
             mix=built.mix if has_channels else False,
             options=recipe.options,
             training_rule=training_rule(dataset),
+            numerics=numerics,
         )
         for split in range(splits)
     ]

@@ -1,4 +1,4 @@
-"""The paper's tables as data: every published number and hyperparameter, with its place.
+"""Give every printed number and hyperparameter of the paper, with the place of its print.
 
 >>> from acm.paper import hyperparameters, printed
 >>> printed("sota", model="ACM-GCN", dataset="cornell").text
@@ -13,12 +13,18 @@ from acm.paper.errata import (
     Erratum,
     disagreements,
     errata,
-    errata_html,
     repeated,
 )
-from acm.paper.hyperparameters import Hyperparameters, SearchSpace, hyperparameters, search_space
-from acm.paper.hyperparameters import all_rows as _ranges
-from acm.paper.hyperparameters import all_rows__optima as _optima
+from acm.paper.hyperparameters import (
+    ROW_STATUSES,
+    Hyperparameters,
+    Note,
+    SearchSpace,
+    hyperparameters,
+    optima,
+    search_space,
+    search_spaces,
+)
 from acm.paper.tables import (
     PrintedValue,
     Table,
@@ -32,21 +38,21 @@ from acm.paper.tables import (
 
 
 def table(name: str) -> list[PrintedValue] | list[Hyperparameters] | list[SearchSpace]:
-    """Every row of a published table, typed by the table's kind.
+    """Return every row of a printed table, typed by the kind of the table.
 
     Args:
         name: A key that `tables()` lists.
 
     Returns:
-        Cells (`PrintedValue`) of a table of values, `Hyperparameters` of one of optima, and
-        `SearchSpace` of one of search ranges.
+        `PrintedValue` for a table of values, `Hyperparameters` for a table of optima, and
+        `SearchSpace` for a table of search ranges.
 
     Raises:
         UsageError: For an unknown key.
     """
-    found = find_table(name)
-    rows = {"values": printed_values, "hyperparameters": _optima, "search": _ranges}[found.kind]
-    return list(rows(found.key))
+    source = find_table(name)
+    readers = {"values": printed_values, "hyperparameters": optima, "search": search_spaces}
+    return list(readers[source.kind](source.key))
 
 
 __all__ = [
@@ -54,16 +60,18 @@ __all__ = [
     "Disagreement",
     "Erratum",
     "Hyperparameters",
+    "Note",
     "PrintedValue",
+    "ROW_STATUSES",
     "SearchSpace",
     "Table",
     "disagreements",
     "errata",
-    "errata_html",
     "hyperparameters",
     "known_datasets",
     "known_models",
     "printed",
+    "printed_values",
     "repeated",
     "search_space",
     "table",

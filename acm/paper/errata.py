@@ -1,16 +1,13 @@
-"""What the paper says that is not so, each entry with the test that shows it."""
+"""List the errors of the paper, each with the test that shows it, and its disagreements."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 
 from acm.paper.tables import PrintedValue, find, printed_values, records
 
-#: The kinds of entries, in the order of the page, with what they are called there.
+#: The kinds of entries in the order of the page, with the headings of the page.
 ERRATA_KINDS = {
     "algebra": "Equations",
     "statement": "Statements",
@@ -24,9 +21,9 @@ ERRATA_KINDS = {
 class Erratum:
     """One entry.
 
-    `place` and `label` say where in the paper (a label of the LaTeX source), `says` what stands
-    there, in our words, `right` what should. `test` is the pytest node that shows it, `page` the
-    stem of the notebook that does, with the heading's anchor. Text may hold `$…$`.
+    `place` names the place in the paper, and `label` the nearest label of the LaTeX source. `says`
+    is the paper's statement in our words, `right` the correct one; both may hold `$…$`. `test` is
+    the pytest node that shows the error, `page` the notebook's stem with the heading's anchor.
     """
 
     id: str
@@ -41,7 +38,10 @@ class Erratum:
 
 @cache
 def errata(kind: str | None = None) -> tuple[Erratum, ...]:
-    """Every entry, or those of a kind ("algebra", "statement", "table", "data", "protocol").
+    """Return every entry, or the entries of one kind.
+
+    Args:
+        kind: One of `ERRATA_KINDS`.
 
     Raises:
         UsageError: For an unknown kind.
@@ -53,31 +53,7 @@ def errata(kind: str | None = None) -> tuple[Erratum, ...]:
     return tuple(entry for entry in entries if entry.kind == wanted)
 
 
-def errata_html(entries: Iterable[Erratum]) -> str:
-    """Entries as cards that stack on a narrow screen, each linked to the page that shows it."""
-    return "\n".join(_card(entry) for entry in entries)
-
-
-def _card(entry: Erratum) -> str:
-    page, _, anchor = entry.page.partition("#")
-    # Entries that this very page shows need no other file.
-    target = f"#{anchor}" if page == "errata" else f"{page}.html" + (f"#{anchor}" if anchor else "")
-    return (
-        f'<div class="sd-card sd-mb-3 mathjax_process" id="erratum-{entry.id}">'
-        f'<div class="sd-card-header"><strong>{_text(entry.place)}</strong></div>'
-        f'<div class="sd-card-body"><p><em>It says:</em> {_text(entry.says)}</p>'
-        f"<p><em>Right is:</em> {_text(entry.right)}</p>"
-        f'<p><a href="{escape(target)}">See it</a> · <code>{escape(entry.test)}</code></p>'
-        "</div></div>"
-    )
-
-
-def _text(text: str) -> str:
-    """HTML with the formulas between the marks that MathJax looks for."""
-    return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", escape(text))
-
-
-#: Pairs of tables that repeat each other, with the column of the second (results unless a time).
+#: Pairs of tables that print the same runs, with the column of the second table.
 _REPEATS = (
     ("sota", "ablation", None),
     ("sota", "hyperparameters_baselines", "results"),
@@ -101,15 +77,9 @@ class Disagreement:
 
     @property
     def rounding(self) -> bool:
-        """Whether one is the other printed with fewer decimals."""
+        """Whether one cell is the other cell, printed with fewer decimals."""
         pairs = ((self.first.mean, self.second.mean), (self.first.std, self.second.std))
         return all(_rounds(a, b) or _rounds(b, a) for a, b in pairs)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.model} on {self.dataset}: {self.first.text} in {self.first.source}; "
-            f"{self.second.text} in {self.second.source}"
-        )
 
 
 def _rounds(fine: float | None, coarse: float | None) -> bool:
@@ -119,26 +89,25 @@ def _rounds(fine: float | None, coarse: float | None) -> bool:
     return abs(fine - coarse) <= 0.5 * 10**-decimals + 1e-9
 
 
-def _pairs() -> Iterator[tuple[PrintedValue, PrintedValue]]:
-    for one, other, column in _REPEATS:
-        again = {
-            (c.name, c.dataset): c for c in printed_values(other) if column in (None, c.column)
-        }
-        for cell in printed_values(one):
-            if cell.dataset and (found := again.get((cell.name, cell.dataset))):
-                yield cell, found
-
-
 def repeated() -> list[tuple[PrintedValue, PrintedValue]]:
-    """Every pair of cells in which the paper prints one run's outcome twice."""
-    return [pair for pair in _pairs() if None not in (pair[0].mean, pair[1].mean)]
+    """Return every pair of cells that print the outcome of one run twice."""
+    pairs = []
+    for first_key, second_key, column in _REPEATS:
+        second_cells = {
+            (c.name, c.dataset): c for c in printed_values(second_key) if column in (None, c.column)
+        }
+        for first in printed_values(first_key):
+            second = second_cells.get((first.name, first.dataset)) if first.dataset else None
+            if second and None not in (first.mean, second.mean):
+                pairs.append((first, second))
+    return pairs
 
 
 def disagreements() -> list[Disagreement]:
-    """The pairs of `repeated()` that do not print the same mean and standard deviation.
+    """Return the pairs of `repeated()` that differ in mean or standard deviation.
 
     Returns:
-        Accuracies first, then epoch times, each in the order of the tables.
+        The accuracies, then the epoch times, in the order of the tables.
     """
     return [
         Disagreement(first.name, first.dataset, first, second)

@@ -1,4 +1,4 @@
-"""What every cell is trained with, against the paper's tables; and that it says from where."""
+"""Compare the recipe of every cell with the paper's tables, and check its stated source."""
 
 import csv
 import statistics
@@ -40,12 +40,12 @@ def test_every_published_optimum_is_the_recipe(split_scheme):
                 continue
             r = recipe(row.model, row.dataset, split_scheme)
             if r.origin == "searched":
-                assert any("most likely a slip" in note for note in row.notes)
+                assert row.row_status in ("misprint", "row_of_another_model")
                 continue
             assert (r.lr, r.weight_decay, r.dropout, r.hidden) == (
                 row.lr, row.weight_decay, row.dropout, row.hidden,
             )  # fmt: skip
-            assert r.source == row.source and r.origin in ("published", "slip")
+            assert r.source == row.source and r.origin in ("printed", "misprint")
             options = read_options(row.model, r.options)
             printed = dict(
                 layers=row.layers, heads=row.heads, jk=row.jk, alpha=row.alpha,
@@ -59,20 +59,20 @@ def test_every_published_optimum_is_the_recipe(split_scheme):
             r = recipe(model, dataset, split_scheme)
             assert r.origin in ORIGINS and "\n" not in r.sentence() and r.source
             printed = (model, dataset) in seen and (model, dataset, split_scheme) != ZERO
-            # Of what is printed, only a slip is replaced by a search: see above.
-            assert r.origin in ("searched", *(("published", "slip") if printed else ("chosen",)))
+            # A search replaces a printed value only if it is a misprint: see above.
+            assert r.origin in ("searched", *(("printed", "misprint") if printed else ("chosen",)))
 
 
 #: Its learning rate is printed as 0.
 ZERO = ("FAGCN", "squirrel", "fixed")
 
 
-def test_slips_and_gaps_are_said():
+def test_the_sentence_names_misprints_and_gaps():
     for model in ("SGC-1", "SGC-2"):
-        slip = recipe(model, "pubmed")
-        assert slip.origin == ("slip" if slip.search else "searched")
-        assert f"the whole row is that of ACM-{model}" in slip.sentence()
-        assert "most likely a slip" in slip.sentence()
+        misprint = recipe(model, "pubmed")
+        assert misprint.origin == ("misprint" if misprint.to_search else "searched")
+        assert f"the whole row is that of ACM-{model}" in misprint.sentence()
+        assert "most likely a misprint" in misprint.sentence()
     assert "outside the printed search range" in recipe("GCNII*", "film").sentence()
     assert "5e-6,1e-5: the first is used" in recipe("GCNII", "deezer-europe").sentence()
     assert recipe("GAT", "cora").sentence().startswith("not published; chosen because")
@@ -87,7 +87,11 @@ def test_what_was_chosen_lies_where_the_paper_searched():
     chosen = list(csv.DictReader(Path(experiments.__file__).with_name("recipes.csv").open()))
     assert len({(r["model"], r["dataset"], r["split_scheme"]) for r in chosen}) == len(chosen)
     for row in chosen:
-        assert row["model"] in MODELS and row["reason"] and row["search"] in ("yes", "no", "done")
+        assert (
+            row["model"] in MODELS
+            and row["reason"]
+            and row["status"] in ("to_search", "chosen", "searched")
+        )
         assert set(read_options(row["model"], row["options"])) == set(default_options(row["model"]))
         rows = {r["dataset"] for r in chosen if r["model"] == row["model"]}
         datasets = set(PAPER_DATASETS) - rows if row["dataset"] == "*" else {row["dataset"]}
@@ -104,23 +108,22 @@ def test_what_was_chosen_lies_where_the_paper_searched():
                 assert value in space.get(name, [value]), (row["model"], dataset, name)
 
 
-def test_a_slip_is_replaced_by_what_a_search_has_found_only(monkeypatch):
+def test_only_a_finished_search_replaces_a_misprint(monkeypatch):
     asked = dict(
         lr="0.5", weight_decay="0", dropout="0", hidden="64", options="",
         reason="the best by validation of 3 configurations (results/searches.csv)",
     )  # fmt: skip
-    for search, origin in (("done", "searched"), ("yes", "slip")):
-        rows = {("SGC-1", "pubmed", "random"): asked | {"search": search}}
+    for status, origin in (("searched", "searched"), ("to_search", "misprint")):
+        rows = {("SGC-1", "pubmed", "random"): asked | {"status": status}}
         monkeypatch.setattr(recipes, "_chosen_rows", lambda rows=rows: rows)
         assert recipe("SGC-1", "pubmed").origin == origin
-        assert (recipe("SGC-1", "pubmed").lr == 0.5) is (search == "done")
-    monkeypatch.setattr(
-        recipes, "_chosen_rows", lambda: {("SGC-1", "pubmed", "random"): asked | {"search": "done"}}
-    )
+        assert (recipe("SGC-1", "pubmed").lr == 0.5) is (status == "searched")
+    rows = {("SGC-1", "pubmed", "random"): asked | {"status": "searched"}}
+    monkeypatch.setattr(recipes, "_chosen_rows", lambda: rows)
     assert recipe("SGC-1", "pubmed").sentence() == (
         "not published; the best by validation of 3 configurations (results/searches.csv);"
         ' not as in Appendix A.4, hyperparameters of the baselines, PubMed, row "SGC-1":'
-        " the whole row is that of ACM-SGC-1, result included: most likely a slip"
+        " the whole row is that of ACM-SGC-1, result included: most likely a misprint"
     )
 
 
@@ -132,7 +135,7 @@ def rank(tried):
 
 def test_what_was_searched_is_what_validation_prefers():
     rows = list(csv.DictReader(Path(experiments.__file__).with_name("recipes.csv").open()))
-    done = [row for row in rows if row["search"] == "done"]
+    done = [row for row in rows if row["status"] == "searched"]
     seen = experiments.results("searches", Validation).records()
     for row in done:
         place = row["model"], row["dataset"], row["split_scheme"]
@@ -201,7 +204,7 @@ def test_bad_names_are_said_in_one_line(arguments, words):
 
 def test_what_a_printed_recipe_leaves_out_is_what_was_chosen_for_the_very_cell():
     r = recipe("APPNP", "wisconsin")
-    assert (r.origin, r.lr, r.weight_decay) == ("published", 0.05, 0.001)
+    assert (r.origin, r.lr, r.weight_decay) == ("printed", 0.05, 0.001)
     assert r.options == "K=10 alpha=0.9" and "not printed, chosen because" in r.sentence()
     r = recipe("GAT+JK", "cora")
-    assert r.origin == "published" and "chosen because" not in r.sentence()
+    assert r.origin == "printed" and "chosen because" not in r.sentence()

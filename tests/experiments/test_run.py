@@ -216,3 +216,12 @@ def test_an_operator_may_return_something_else_than_a_matrix():
 def test_a_device_that_is_not_there_is_said_in_one_line(name):
     with pytest.raises(UsageError, match=f"device {name!r} is not available here: 'cpu' is"):
         prepare("synthetic", name)
+
+
+def test_a_trial_of_earlier_numerics_is_read_and_not_trained(tmp_path):
+    trials = trials_of("synthetic", "GCN", splits=2, hyperparameters=QUICK, numerics=1)
+    store = Store(tmp_path / "runs.csv", numerics=1)
+    kept = store.append(make_record(trials[0]))
+    assert run_trials(trials[:1], store, progress=False) == [kept]
+    with pytest.raises(UsageError, match="only numerics version"):
+        run_trials(trials, store, progress=False)

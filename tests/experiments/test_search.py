@@ -9,7 +9,7 @@ import torch
 
 from acm.errors import UsageError
 from acm.experiments import Store, Task, Validation, Workers, grid, prepare, search, trials_of
-from acm.experiments.search import _space
+from acm.experiments.search import configurations, count_trainings
 
 SPACE = {"lr": [0.05, 0.01], "weight_decay": [1e-3], "dropout": [0.0, 0.5], "hidden": [8]}
 HERE = Workers("here", 1)
@@ -36,9 +36,17 @@ def test_the_grid_is_the_papers():
 
 def test_values_that_are_named_twice_are_tried_once_and_the_width_need_not_be_said():
     given = {"lr": (0.01, 0.010, 0.05), "weight_decay": [0], "dropout": np.array([0.5])}
-    assert _space("MLP-2", "cornell", given) == {
-        "hidden": [64], "lr": [0.01, 0.05], "weight_decay": [0], "dropout": [0.5]
-    }  # fmt: skip
+    assert configurations("cornell", "MLP-2", given) == [
+        {"hidden": 64, "lr": lr, "weight_decay": 0, "dropout": 0.5} for lr in (0.01, 0.05)
+    ]
+
+
+def test_the_number_of_trainings_is_known_beforehand():
+    assert len(configurations("cornell", "ACM-GCN")) == 270
+    assert count_trainings(270, 10) == 2700
+    # 270 on one split, 90 on two more, 30 on six more, 10 on the last.
+    assert count_trainings(270, 10, "halving") == 270 + 90 * 2 + 30 * 6 + 10
+    assert count_trainings(2, 3, "halving") == 2 + 1 * 2
 
 
 def test_the_choice_is_the_best_of_the_whole_surface(tmp_path):
@@ -63,6 +71,7 @@ def test_the_choice_is_the_best_of_the_whole_surface(tmp_path):
 def test_halving_trains_less_and_its_survivors_are_those_of_the_first_splits():
     whole, halved = find(), find(strategy="halving")
     assert halved.trainings == 4 * 1 + 1 * 2 < whole.trainings
+    assert halved.trainings == count_trainings(4, 3, "halving")
     assert sorted(c.splits for c in halved.surface) == [1, 1, 1, 3]
     first = {tuple(c.hyperparameters.items()): c for c in find_on_one_split().surface}
     survivor = next(c for c in halved.surface if c.splits == 3)

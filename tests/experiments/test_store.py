@@ -42,6 +42,8 @@ def test_records_of_other_rules_and_models_are_counted_and_not_handed_out(store,
     assert store.records() == [first]
     expected = {OTHER_NUMERICS: 1, OTHER_RULE: 1, UNREGISTERED: 2}
     assert store.left_out() == Store(store.path).left_out() == expected
+    old = Store(store.path, numerics=NUMERICS - 1)
+    assert [r.numerics for r in old.records()] == [NUMERICS - 1]
     second = store.append(make_record(trials[1]))  # today's trial is another one
     assert store.records() == Store(store.path).records() == [first, second]
     assert store.path.read_text().startswith(text)
@@ -299,8 +301,9 @@ def test_every_committed_record_can_be_read_and_stands_once():
     assert tables
     for path in tables:
         kind = Validation if "search" in path.stem else Record
-        trials = [r.trial for r in Store(path, kind).records()]
+        trials = [r.trial for n in (1, NUMERICS) for r in Store(path, kind, n).records()]
         assert trials and len(set(trials)) == len(trials), path.name
+        assert "+" not in {r.commit[-1:] for r in Store(path, kind).records()}, path.name
         assert path.read_bytes().endswith(b"\n"), path.name
 
 

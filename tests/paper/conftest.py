@@ -23,11 +23,11 @@ Facts = dict[tuple[str, str], tuple[str, bool]]
 
 @pytest.fixture(scope="session")
 def tex() -> str:
-    """The source: `ACM_PAPER_TEX`, or where it lies beside the repository."""
+    """Return the LaTeX source: the file `ACM_PAPER_TEX`, or that next to the repository."""
     beside = Path(__file__).resolve().parents[3] / "shared" / "paper" / "paper.tex"
     path = Path(os.environ.get("ACM_PAPER_TEX") or beside)
     if not path.is_file():
-        reason = "the paper's LaTeX source is not at hand (ACM_PAPER_TEX names it)"
+        reason = "the paper's LaTeX source is not available (ACM_PAPER_TEX names its path)"
         (pytest.fail if os.environ.get("ACM_REQUIRE_DATA") == "1" else pytest.skip)(reason)
     return path.read_text(encoding="utf-8")
 

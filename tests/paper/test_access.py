@@ -1,4 +1,4 @@
-"""Typed access to the published tables: what it finds, and how it refuses."""
+"""Test the typed access to the printed tables, and its error messages."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_cell_without_a_number_says_why():
         (lambda: printed("sota", model="GCN"), r"11 cells .* say also which column \(Cornell"),
         (
             lambda: printed("ablation", model="GCN", components="LP+HP+Mixing", dataset="film"),
-            r"no components 'LP\+HP\+Mixing' .* there it has: LP$",
+            r"no components 'LP\+HP\+Mixing' .* it has: LP$",
         ),
         (
             lambda: hyperparameters("GCN", "deezer-europe"),
@@ -147,7 +147,9 @@ def test_of_several_weight_decays_all_are_kept_and_the_first_is_used():
     found = hyperparameters("ACM-SGC-1", "deezer-europe")
     assert found.weight_decays == (0, 5e-6, 1e-5, 5e-5)
     assert found.weight_decay == 0
-    assert "weight_decay is printed as 0,5e-6,1e-5,5e-5: the first is used" in found.notes
+    assert "weight_decay is printed as 0,5e-6,1e-5,5e-5: the first is used" in [
+        n.text for n in found.notes
+    ]
 
 
 @pytest.mark.parametrize("dataset", known_datasets()[:6])
@@ -189,7 +191,11 @@ def test_places_are_what_a_reader_can_look_up():
         assert not found.appendix or re.match(r"Appendix (A\.[1-4]|I), \w", found.appendix)
     found = hyperparameters("GCN", "cornell")
     assert found.source.startswith("Appendix A.4, hyperparameters of the baselines, Cornell")
-    said = [n for r in table("hyperparameters_baselines") for n in (r.source, *r.notes)]
+    said = [
+        n
+        for r in table("hyperparameters_baselines")
+        for n in (r.source, *(note.text for note in r.notes))
+    ]
     said += [cell.source for key in VALUES + OPTIMA for cell in printed_values(key)]
     said += [search_space("real_world", "GCN", "cora").source]
     assert not [line for line in said if "tab:" in line]

@@ -1,4 +1,4 @@
-"""Every number of every table, held against the paper's LaTeX source by a parser of its own.
+"""Compare every number of every table with the paper's LaTeX source, by a separate parser.
 
 Nothing here uses `acm.paper`'s code: the source is parsed from its characters, the CSV files are
 read as they stand, and both become the same mapping from (row, heading) to (print, bold).
@@ -20,6 +20,9 @@ SECOND_HALVES = ("ablation_times", "sota", "metrics_estimated")
 HEADINGS = {"layers": "# layers", "heads": "Gat heads", "jk": "JK Type", "alpha": "alpha_l"}
 SEARCH_HEADINGS = {"heads": "head", "jk": "JK type", "alpha": "alpha_l"}
 TIMES = "average epoch time/average total time"
+#: Columns that say how a number is to be read; `acm.paper` explains them.
+READING = {"split_scheme", "splits", "spread_kind", "row_status", "row_of", "outside_range",
+           "not_in_model", "damaged"}  # fmt: skip
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -66,7 +69,7 @@ def csv_facts(key: str, records: list[dict[str, str]]) -> list[tuple[tuple, tupl
             other = {"label", "block", "row", "name", "dataset", "epoch_ms", "total_s", "raw"}
         else:
             name, names, other = r["row"], SEARCH_HEADINGS, {"label", "row", "models", "inferred"}
-        for field in r.keys() - other - {"damaged"}:
+        for field in r.keys() - other - READING:
             found.append(((name, names.get(field, field)), (r[field], False)))
     return found
 
@@ -110,7 +113,7 @@ def test_the_same_decimals_stand_in_the_source_however_it_is_cut(table_bodies, l
 
 def places_of_digits() -> list[tuple[str, int, str, int]]:
     """Every digit that a CSV file holds for a number: key, record, field, position."""
-    other = {"label", "row", "block", "name", "column", "dataset", "models", "inferred"}
+    other = {"label", "row", "block", "name", "column", "dataset", "models", "inferred"} | READING
     return [
         (key, line, field, at)
         for key, records in RECORDS.items()

@@ -15,7 +15,8 @@ from torch_geometric.utils import to_scipy_sparse_matrix
 from acm.data import PAPER_DATASETS, describe, load
 from acm.data.generator import HOMOPHILY_LEVELS, inter_class_draws
 from acm.errors import UsageError
-from acm.paper import ERRATA_KINDS, errata, errata_html, printed, table, tables
+from acm.paper import ERRATA_KINDS, errata, printed, table, tables
+from acm.report.pages.errata import errata_html
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -94,4 +94,4 @@ def test_a_card_for_the_terminal():
     assert card.startswith("ACM-GCNII* (Table 3)\n\n  H_l = Mix_c ReLU(")
     assert "channels     low+high+identity, mixed node by node" in card
     assert f"weights      {size('ACM-GCNII*')} on Cora\nstacks       yes" in card
-    assert card.count(" published: ") == 10
+    assert card.count(" printed: ") == 10
