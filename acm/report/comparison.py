@@ -13,21 +13,28 @@ from acm.experiments import Record, Trial
 from acm.registry import MODELS
 from acm.report.numbers import signed
 
-#: How the ablation (Table 2) names the channels that are left when some are taken out.
+#: How Table 2 names the channels of an ablation.
 _ABLATION = {"low+high": "LP+HP", "low+identity": "LP+Identity"}
 
-#: Beyond so many standard errors two means are told apart.
+#: Two means are compatible if they differ by at most this many standard errors.
 LIMIT = 2.0
+
+
+def verdict_of(delta: float, standard_error: float) -> str:
+    """Return `"reproduced"` within `LIMIT` standard errors, else `"higher"` or `"lower"`."""
+    if abs(delta) <= LIMIT * standard_error:
+        return "reproduced"
+    return "higher" if delta > 0 else "lower"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours and the paper's test accuracy of one cell, in percent.
+    """Hold our test accuracy of one cell and the paper's, in percent.
 
     Attributes:
-        records: The records of the cell, one a split.
-        paper_value: The paper's cell, or `None` where it has none.
-        mean, std: Of ours; `std` is that of a sample, NaN of a single split.
+        records: The records of the cell, one per split.
+        paper_value: The paper's printed value, or `None` if the paper prints none.
+        mean, std: Our mean and sample standard deviation; `std` is NaN for a single split.
     """
 
     records: tuple[Record, ...]
@@ -37,86 +44,76 @@ class Comparison:
 
     @property
     def ours(self) -> str:
-        """Our mean, and its standard deviation where there is one, as the paper prints them."""
+        """Our mean with its standard deviation, if any, written as in the paper."""
         return f"{self.mean:.2f}" + ("" if math.isnan(self.std) else f" ± {self.std:.2f}")
 
     @property
     def epochs(self) -> float:
-        """The mean number of epochs of our trainings."""
+        """The mean number of epochs of our training runs."""
         return statistics.fmean(record.epochs for record in self.records)
 
     @property
     def delta(self) -> float:
-        """Ours less the paper's mean, in points; NaN without a published one."""
-        there = self.paper_value is not None and self.paper_value.mean is not None
-        return self.mean - self.paper_value.mean if there else math.nan
+        """Our mean minus the paper's, in points; NaN if the paper prints no mean."""
+        printed = self.paper_value is not None and self.paper_value.mean is not None
+        return self.mean - self.paper_value.mean if printed else math.nan
 
     @property
     def standard_error(self) -> float:
-        """The standard error of `delta`: of two means of independent splits."""
+        """The standard error of `delta`, if the two means come from independent splits."""
         if math.isnan(self.delta) or self.paper_value.std is None:
             return math.nan
         return math.hypot(self.std / math.sqrt(len(self.records)), self.paper_value.standard_error)
 
     @property
     def same_splits(self) -> bool:
-        """Whether the paper's number is of splits that were drawn as ours."""
-        return (
-            self.paper_value is None
-            or self.paper_value.split_scheme == self.records[0].split_scheme
-        )
+        """Whether our splits are drawn by the same rule as the paper's."""
+        ours = self.records[0].split_scheme
+        return self.paper_value is None or self.paper_value.split_scheme == ours
 
     @property
     def verdict(self) -> str:
-        """`"reproduced"` within two standard errors, else `"higher"` or `"lower"`.
+        """`"reproduced"`, `"higher"`, `"lower"` or `"not comparable"`.
 
-        `"not comparable"` where the paper has no mean and standard deviation, or we one split, or
-        the splits are drawn otherwise.
+        A cell is not comparable if a mean or a standard deviation is missing, or if the two results
+        use different kinds of splits.
         """
         if math.isnan(self.standard_error) or not self.same_splits:
             return "not comparable"
-        if abs(self.delta) <= LIMIT * self.standard_error:
-            return "reproduced"
-        return "higher" if self.delta > 0 else "lower"
+        return verdict_of(self.delta, self.standard_error)
 
     def sentence(self) -> str:
-        """The comparison in words."""
-        first = self.records[0]
-        n = len(self.records)
+        """Return the comparison as a sentence."""
+        first, splits = self.records[0], len(self.records)
         ours = (
-            f"{first.model} on {first.dataset}: {self.ours} % over {n}"
-            f" {first.split_scheme} split{'s' if n > 1 else ''}"
+            f"{first.model} on {first.dataset}: {self.ours} % over {splits}"
+            f" {first.split_scheme} split{'s' if splits > 1 else ''}"
         )
         if math.isnan(self.delta):
             return f"{ours}; the paper has no such number."
-        # What the paper prints otherwise than it means is said beside its place.
-        where = "; ".join(filter(None, (self.paper_value.source, self.paper_value.slip)))
-        theirs = (
-            f"{ours}; the paper has {self.paper_value.shown} ({where}),"
+        source = "; ".join(filter(None, (self.paper_value.source, self.paper_value.slip)))
+        both = (
+            f"{ours}; the paper has {self.paper_value.shown} ({source}),"
             f" a difference of {signed(self.delta)} points"
         )
         if not self.same_splits:
-            return (
-                f"{theirs}; there is no verdict, for that number is of"
-                f" {self.paper_value.split_scheme} splits."
-            )
+            scheme = self.paper_value.split_scheme
+            return f"{both}; there is no verdict, because the paper's number is of {scheme} splits."
         if self.verdict == "not comparable":
-            return f"{theirs}; without a spread on both sides there is no verdict."
+            return f"{both}; there is no verdict, because a standard deviation is missing."
         ratio = abs(self.delta) / self.standard_error if self.standard_error else math.inf
-        return (
-            f"{theirs} or {ratio:.2f} standard errors ({self.standard_error:.2f}): {self.verdict}."
-        )
+        return f"{both} or {ratio:.2f} standard errors ({self.standard_error:.2f}): {self.verdict}."
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """Several cells taken together: whether their differences lean to one side.
+    """Hold the mean difference of several cells, which are assumed to be independent.
 
     Attributes:
-        below, cells: How many of the cells lie below the paper's.
+        below, cells: How many of the cells are below the paper's number.
         delta: The mean difference, in points.
-        standard_error: Its standard error, the cells taken as independent.
-        p_value: Two-sided, of the sign test: that signs are a fair coin's, the cells independent.
+        standard_error: The standard error of `delta`.
+        p_value: The two-sided p-value of the sign test.
     """
 
     below: int
@@ -126,104 +123,106 @@ class Pooled:
     p_value: float
 
     def sentence(self) -> str:
-        """The finding in words."""
+        """Return the result as sentences."""
         return (
-            f"{self.below} of {self.cells} means of ours lie below the paper's; were the cells"
-            f" independent and either side as likely, so lopsided an outcome would have"
-            f" probability {self.p_value:.3f}. The mean difference is {signed(self.delta)} points,"
-            f" with a standard error of {self.standard_error:.2f}."
+            f"{self.below} of {self.cells} means of ours are below the paper's. If the cells were"
+            " independent and both signs equally likely, a result at least this one-sided would"
+            f" have probability {self.p_value:.3f}. The mean difference is"
+            f" {signed(self.delta)} points, with a standard error of {self.standard_error:.2f}."
         )
 
 
 def pooled(comparisons: Sequence[Comparison]) -> Pooled:
-    """The differences of several cells taken together; cells without a verdict are left out.
+    """Pool the differences of all comparable cells.
 
     Raises:
         UsageError: If no cell is comparable.
     """
-    there = [c for c in comparisons if c.verdict != "not comparable"]
-    if not there:
-        raise UsageError("no cell is comparable: each needs a published one and two splits")
-    below, n = sum(c.delta < 0 for c in there), len(there)
+    comparable = [c for c in comparisons if c.verdict != "not comparable"]
+    if not comparable:
+        raise UsageError("no cell is comparable: each needs a printed mean and two splits")
+    below, n = sum(c.delta < 0 for c in comparable), len(comparable)
     tail = sum(math.comb(n, k) for k in range(max(below, n - below), n + 1)) / 2**n
-    error = math.sqrt(sum(c.standard_error**2 for c in there)) / n
-    return Pooled(below, n, statistics.fmean(c.delta for c in there), error, min(1.0, 2 * tail))
-
-
-def compare_cells(records: Sequence[Record]) -> list[Comparison]:
-    """`compare` for each cell that the records are of, in their order."""
-    return [compare(cell) for cell in by_cell(records)]
+    error = math.sqrt(sum(c.standard_error**2 for c in comparable)) / n
+    delta = statistics.fmean(c.delta for c in comparable)
+    return Pooled(below, n, delta, error, min(1.0, 2 * tail))
 
 
 def by_cell(records: Sequence[Record]) -> list[list[Record]]:
-    """The records, those of one cell together, in the order of their first."""
+    """Group records by cell, in the order of each cell's first record."""
     cells: dict[tuple, list[Record]] = {}
     for record in records:
-        cells.setdefault(_cell(record), []).append(record)
+        cells.setdefault(_key(record), []).append(record)
     return list(cells.values())
 
 
-def compare(records: Sequence[Record]) -> Comparison:
-    """Hold the records of one cell against the paper's number for it.
+def compare_cells(records: Sequence[Record]) -> list[Comparison]:
+    """Apply `compare` to each cell, in the order of `by_cell`."""
+    return [compare(cell) for cell in by_cell(records)]
 
-    Random splits are held against Table 3, or Table 2 where channels or the mixing are left out;
-    fixed splits against Table 8; sparse ones against those numbers of Table 3 that are of such.
+
+def compare(records: Sequence[Record]) -> Comparison:
+    """Compare the records of one cell with the paper's number.
+
+    Fixed splits are compared with Table 8. Random splits are compared with Table 3, or with Table 2
+    if a channel or the mixing is left out. Sparse splits are compared with the numbers of Table 3
+    that use sparse splits.
 
     Raises:
-        UsageError: If there is no record, or they are not all of one cell.
+        UsageError: If there is no record, or if the records are of several cells.
     """
     if not records:
         raise UsageError("there is no record to compare")
-    kinds = {_cell(r) for r in records}
-    if len(kinds) > 1:
-        differ = [name for k, name in enumerate(_ASKED) if len({kind[k] for kind in kinds}) > 1]
-        raise UsageError(f"the records are of several cells: they differ in {', '.join(differ)}")
-    accuracy = [100 * r.test_accuracy for r in records]
+    keys = [_key(record) for record in records]
+    differing = [name for name, *values in zip(_FIELDS, *keys) if len(set(values)) > 1]
+    if differing:
+        raise UsageError(f"the records are of several cells: they differ in {', '.join(differing)}")
+    accuracy = [100 * record.test_accuracy for record in records]
     std = statistics.stdev(accuracy) if len(accuracy) > 1 else math.nan
-    return Comparison(tuple(records), _published(records[0]), statistics.fmean(accuracy), std)
+    return Comparison(tuple(records), _paper_value(records[0]), statistics.fmean(accuracy), std)
 
 
-_ASKED = tuple(f.name for f in fields(Trial) if f.name != "split")
+_FIELDS = tuple(f.name for f in fields(Trial) if f.name != "split")
 
 
-def _cell(record: Record) -> tuple:
-    """What the records of one cell have in common."""
-    return tuple(getattr(record, name) for name in _ASKED)
+def _key(record: Record) -> tuple:
+    """Return what all records of a cell have in common."""
+    return tuple(getattr(record, name) for name in _FIELDS)
 
 
-def _published(record: Record) -> paper.PrintedValue | None:
-    own = MODELS[record.model]
-    table, model = "fixed" if record.split_scheme == "fixed" else "sota", record.model
-    complete = record.channels == "+".join(own.channels)
-    if not complete or record.mix != own.mix:
-        # The ablation leaves out either a channel or the mixing, on random splits.
-        left = "no mixing" if complete else record.mix and _ABLATION.get(record.channels)
-        if not left or record.split_scheme != "random":
+def _paper_value(record: Record) -> paper.PrintedValue | None:
+    entry, model = MODELS[record.model], record.model
+    table = "fixed" if record.split_scheme == "fixed" else "sota"
+    all_channels = record.channels == "+".join(entry.channels)
+    if not all_channels or record.mix != entry.mix:
+        # Table 2 leaves out either channels or the mixing, never both, on random splits.
+        ablation = "no mixing" if all_channels else record.mix and _ABLATION.get(record.channels)
+        if not ablation or record.split_scheme != "random":
             return None
-        table, model = "ablation", f"{model} {left}"
+        table, model = "ablation", f"{model} {ablation}"
     try:
-        found = paper.printed(table, model=model, dataset=record.dataset)
+        value = paper.printed(table, model=model, dataset=record.dataset)
     except UsageError:
         return None
-    return None if record.split_scheme == "sparse" != found.split_scheme else found
+    return None if record.split_scheme == "sparse" != value.split_scheme else value
 
 
-def agreement(record: Record, kept: Record) -> str:
-    """Whether a training gave what a kept record of the same trial says, in words.
+def agreement(record: Record, stored: Record) -> str:
+    """Return in words whether a training run agrees with a stored record of the same trial.
 
     Raises:
-        UsageError: If the two are not of one trial.
+        UsageError: If the two records are of different trials.
     """
-    if record.trial != kept.trial:
+    if record.trial != stored.trial:
         raise UsageError("the two records are of different trials")
-    if record.outcome == kept.outcome:
-        return "This machine reproduces the kept record to the last bit."
-    same = record.test_accuracy == kept.test_accuracy
+    if record.outcome == stored.outcome:
+        return "This machine reproduces the stored record to the last bit."
+    same = record.test_accuracy == stored.test_accuracy
     return (
-        f"This machine gives {100 * record.test_accuracy:.2f} % where the kept record has"
-        f" {100 * kept.test_accuracy:.2f} %"
+        f"This machine gives {100 * record.test_accuracy:.2f} % where the stored record has"
+        f" {100 * stored.test_accuracy:.2f} %"
         + (", the same accuracy by another path" if same else "")
-        + f" (validation loss {record.val_loss:.6f} against {kept.val_loss:.6f})."
-        f" The two ran on {record.device} with {record.versions} and on {kept.device} with"
-        f" {kept.versions}, which round differently, and training amplifies that."
+        + f" (validation loss {record.val_loss:.6f} against {stored.val_loss:.6f})."
+        f" The two ran on {record.device} with {record.versions} and on {stored.device} with"
+        f" {stored.versions}, which round differently, and training amplifies the difference."
     )

@@ -1,4 +1,4 @@
-"""Read why cells of Table 3 differ from the paper, as far as it is known."""
+"""Read the known reasons why cells of Table 3 differ from the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acm.report.comparison import Comparison
 
 FILE = Path(__file__).with_name("reasons.csv")
 COLUMNS = ("model", "dataset", "kind", "reason")
-#: What kinds of reasons there are. A reason of the last kind tells what was tried.
+#: The kinds of reasons. An unexplained cell has a text that says what was tried.
 KINDS = {
     "poor_optimum": "the printed hyperparameters hardly train",
     "other_code": "the number is from other authors, whose hyperparameters are not printed",
@@ -21,7 +21,7 @@ KINDS = {
     "row_of_another_model": "the number is that of another model",
     "unexplained": "unexplained",
 }
-#: In the place of a graph: every graph of the model without a reason of its own.
+#: This name of a graph stands for all graphs of the model that have no separate reason.
 EVERY = "*"
 UNEXPLAINED = "unexplained"
 
@@ -30,8 +30,8 @@ def read_reasons(path: Path = FILE) -> dict[Cell, str]:
     """Return the reasons by model and graph (or `*`).
 
     Raises:
-        UsageError: If the file has other columns, or a line has an unknown model, graph or kind, no
-            reason, or a cell that an earlier line has.
+        UsageError: If the file has other columns, or if a line has an unknown model, graph or kind,
+            has no reason, or repeats the cell of an earlier line.
     """
     reasons: dict[Cell, str] = {}
     with path.open(newline="", encoding="utf-8") as file:
@@ -59,7 +59,7 @@ def read_reasons(path: Path = FILE) -> dict[Cell, str]:
 def explain(
     cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None
 ) -> dict[Cell, str]:
-    """Return for each cell that is off its reason, or "unexplained".
+    """Return the reason, or "unexplained", for each cell that differs from the paper.
 
     Args:
         cells: Comparisons by cell, as `table_3` returns them.
@@ -70,27 +70,3 @@ def explain(
         cell: reasons.get(cell) or reasons.get((cell[0], EVERY)) or UNEXPLAINED
         for cell in off(cells)
     }
-
-
-def unneeded(
-    cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | None = None
-) -> list[str]:
-    """Return one line for each reason of a cell that was trained and is not off.
-
-    A reason for `*` needs one cell that is off and has no other reason. Arguments are those of
-    `explain`.
-    """
-    reasons = read_reasons() if reasons is None else reasons
-    off_cells, lines = off(cells), []
-    for model, dataset in reasons:
-        if dataset != EVERY:
-            if (model, dataset) in cells and (model, dataset) not in off_cells:
-                verdict = cells[model, dataset].verdict
-                lines.append(f"{model} on {dataset} has a reason, but is {verdict}")
-            continue
-        trained = [d for m, d in cells if m == model]
-        if trained and not any(
-            (model, d) in off_cells and (model, d) not in reasons for d in trained
-        ):
-            lines.append(f"{model} has a reason for all graphs, but no trained graph needs it")
-    return lines

@@ -1,20 +1,20 @@
-// Tables of class "sortable" get a button in each heading that sorts their lines by that column.
-// Without this script they are just tables. A cell is sorted by its data-sort, a number, if it has
-// one, or else by its text; cells with nothing to sort by come last either way.
+// Give each heading of a table of class "sortable" a button that sorts the rows by its column.
+// A cell is sorted by the number that its text begins with, or else by the text.
+// Empty cells come last in both directions.
 (function () {
   "use strict";
 
   const words = new Intl.Collator("en", { numeric: true });
 
   function key(row, column) {
-    const cell = row.cells[column];
-    if (cell.dataset.sort !== undefined) return Number(cell.dataset.sort);
-    const text = cell.textContent.trim();
-    return text === "" || text === "–" ? null : text;
+    const text = row.cells[column].textContent.trim();
+    if (text === "" || text === "–") return null;
+    const number = Number.parseFloat(text.replace("−", "-"));
+    return Number.isNaN(number) ? text : number;
   }
 
   function compare(a, b) {
-    return typeof a === "number" && typeof b === "number" ? a - b : words.compare(a, b);
+    return typeof a === "number" && typeof b === "number" ? a - b : words.compare(String(a), String(b));
   }
 
   function sort(table, heading, buttons) {

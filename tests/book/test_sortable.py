@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[2]
 
 TABLE = """<!doctype html><link rel="icon" href="data:,"><title>A table</title>{script}
 <table class="sortable"><thead><tr><th>name</th><th>number</th><th>why</th></tr></thead><tbody>
-<tr><th>B-2</th><td data-sort="-3">−3.0</td><td>x</td></tr>
+<tr><th>B-2</th><td>−3.0</td><td>x</td></tr>
 <tr><th>A-10</th><td>–</td><td></td></tr>
-<tr><th>A-9</th><td data-sort="20">20 ± 1</td><td>y</td></tr>
-<tr><th>c</th><td data-sort="5">5</td><td></td></tr>
+<tr><th>A-9</th><td>20 ± 1</td><td>y</td></tr>
+<tr><th>c</th><td>5</td><td></td></tr>
 </tbody></table>
 <table><thead><tr><th>left alone</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>
 """

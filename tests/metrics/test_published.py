@@ -18,14 +18,8 @@ from acm.metrics import (
     node_homophily,
 )
 from acm.paper import printed_values
-from acm.report.pages.data import (
-    WAYS,
-    convention_table,
-    estimate,
-    rebuild,
-    statistics_table,
-    unlabelled,
-)
+from acm.report.pages.data import convention_table, rebuild, statistics_table, unlabeled
+from acm.report.pages.estimated_metrics import WAYS, estimate
 
 pytestmark = pytest.mark.data
 
@@ -179,8 +173,8 @@ def test_cornell_is_texas():
 
 def test_the_fifteen_nodes_of_citeseer():
     data = load("citeseer")
-    assert int(unlabelled(data).sum()) == 15 and not unlabelled(load("cora")).any()
-    assert not data.y[unlabelled(data)].any()
+    assert int(unlabeled(data).sum()) == 15 and not unlabeled(load("cora")).any()
+    assert not data.y[unlabeled(data)].any()
 
 
 def test_tables():

@@ -1,4 +1,4 @@
-"""The cards: all that there is to know of every model, and nothing that is not so."""
+"""The cards show the size, results and recipes of every model."""
 
 import re
 from pathlib import Path

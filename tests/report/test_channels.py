@@ -12,9 +12,9 @@ def test_each_layer_is_described_by_what_was_measured():
     other = torch.tensor([[0.2, 0.8], [0.6, 0.4]])  # both 0.2 off
     assert channel_sentence([level, other], ["low", "identity"]) == (
         "Layer 1 weighs low 25 %, identity 75 % on average, with a standard deviation over the"
-        " nodes of at most 0.5 points: its bands are level. "
+        " nodes of at most 0.5 points: the weights are level. "
         "Layer 2 weighs low 40 %, identity 60 % on average, with a standard deviation over the"
-        " nodes of at most 20.0 points: its bands are not level."
+        " nodes of at most 20.0 points: the weights are not level."
     )
 
 
@@ -26,5 +26,5 @@ def test_where_level_ends(spread, level):
 
 @pytest.mark.parametrize("weights", [[], [torch.ones(3)], [torch.ones(3, 2)], [torch.ones(0, 3)]])
 def test_wrong_shapes_are_one_line(weights):
-    with pytest.raises(UsageError, match="one .nodes, 3. a layer"):
+    with pytest.raises(UsageError, match="each layer needs .nodes, 3."):
         channel_sentence(weights)

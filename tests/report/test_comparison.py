@@ -154,7 +154,7 @@ def test_pooled_differences_by_hand():
     squares = 4 + 3.8**2 / 9 + 1 + 2.88**2 / 9
     assert found.standard_error == pytest.approx(math.sqrt(squares) / 2)
     assert found.p_value == pytest.approx(0.5)  # two heads or two tails
-    assert "2 of 2" in found.sentence() and "were the cells independent" in found.sentence()
+    assert "2 of 2" in found.sentence() and "If the cells were independent" in found.sentence()
     with pytest.raises(UsageError, match="no cell is comparable"):
         pooled(compare_cells(records([0.5, 0.6], "synthetic")))
 
@@ -167,11 +167,11 @@ def test_the_sign_test(signs, p_value):
     assert pooled(cells).p_value == pytest.approx(p_value)
 
 
-def test_agreement_with_a_kept_record():
+def test_agreement_with_a_stored_record():
     (record,) = records([0.5])
     assert "to the last bit" in agreement(record, dataclasses.replace(record, seconds=9.0))
     other = dataclasses.replace(record, test_accuracy=0.75, device="cpu: y")
-    assert "50.00 % where the kept record has 75.00 %" in agreement(record, other)
+    assert "50.00 % where the stored record has 75.00 %" in agreement(record, other)
     assert "cpu: x" in agreement(record, other) and "cpu: y" in agreement(record, other)
     path = dataclasses.replace(record, val_loss=1.5)
     assert "the same accuracy by another path" in agreement(record, path)
@@ -185,7 +185,7 @@ def test_a_number_of_other_splits_is_not_comparable():
         return compare([make_record(t, a) for t, a in zip(trials, (0.79, 0.8))])
 
     assert against("random").verdict == "not comparable"
-    assert "that number is of sparse splits" in against("random").sentence()
+    assert "the paper's number is of sparse splits" in against("random").sentence()
     assert against("sparse").verdict == "reproduced"
     error = against("sparse").standard_error
     assert error == pytest.approx(((0.5**0.5) ** 2 / 2 + (0.36 / 1.96) ** 2) ** 0.5)

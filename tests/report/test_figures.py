@@ -46,7 +46,7 @@ def test_channel_weights_are_stacked_to_one_and_sorted_by_class():
 
 
 def test_wrong_shapes_are_one_line():
-    with pytest.raises(UsageError, match="one .4, 3. a layer"):
+    with pytest.raises(UsageError, match="each layer needs .4, 3."):
         plot_channel_weights([torch.ones(3, 3)], torch.zeros(4, dtype=torch.long))
 
 

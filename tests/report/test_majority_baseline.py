@@ -1,4 +1,4 @@
-"""The luck of splits: all splits of a small graph, simulations, and accuracies by hand."""
+"""Check the majority baseline against all splits of a small graph and against simulations."""
 
 from collections import Counter
 from itertools import combinations, product
@@ -16,37 +16,37 @@ from tests.report.test_selection_optimism import grid
 def test_every_split_of_a_small_graph_counts_alike():
     # Ten nodes, two classes, three of each train; of the other 1 + 3 two validate and two test.
     y = [0] * 4 + [1] * 6
-    luck = majority_baseline(y, splits=2)
+    baseline = majority_baseline(y, splits=2)
     once = Counter(sum(pair) for pair in combinations([0, 1, 1, 1], 2))
     twice = Counter()
     for (a, n), (b, m) in product(once.items(), repeat=2):
         twice[(a + b) / 4] += n * m
-    assert luck.accuracy.tolist() == [0, 25, 50, 75, 100]
+    assert baseline.accuracy.tolist() == [0, 25, 50, 75, 100]
     expected = [twice[share] / 36 for share in (0, 0.25, 0.5, 0.75, 1)]
-    assert luck.probability == pytest.approx(expected)
-    assert luck.reached(75) == pytest.approx(expected[3] + expected[4])
+    assert baseline.probability == pytest.approx(expected)
+    assert baseline.reached(75) == pytest.approx(expected[3] + expected[4])
     # A published number is rounded.
-    assert luck.reached(75.004) == luck.reached(74.996) == luck.reached(75)
+    assert baseline.reached(75.004) == baseline.reached(74.996) == baseline.reached(75)
     # The larger of two draws, over all pairs of them.
-    pairs = product(zip(luck.accuracy, luck.probability), repeat=2)
-    assert luck.best_of(2) == pytest.approx(sum(p * q * max(a, b) for (a, p), (b, q) in pairs))
-    assert luck.best_of(1) == pytest.approx(luck.mean)
+    pairs = product(zip(baseline.accuracy, baseline.probability), repeat=2)
+    assert baseline.best_of(2) == pytest.approx(sum(p * q * max(a, b) for (a, p), (b, q) in pairs))
+    assert baseline.best_of(1) == pytest.approx(baseline.mean)
 
 
 def test_drawn_splits_have_that_mean_and_spread():
     rng = np.random.default_rng(1)
     y = rng.choice(4, 60, p=[0.1, 0.2, 0.2, 0.5])
     assert set(y) == {0, 1, 2, 3}
-    luck = majority_baseline(y, splits=3)
+    baseline = majority_baseline(y, splits=3)
     seen = []
     for start in range(0, 3000, 3):
         tests = [y[random_split(y, start + k).test.numpy()] for k in range(3)]
         seen.append(np.mean([100 * np.mean(labels == 3) for labels in tests]))
-    assert np.mean(seen) == pytest.approx(luck.mean, abs=4 * luck.std / np.sqrt(len(seen)))
-    assert np.std(seen) == pytest.approx(luck.std, rel=0.1)
-    high = luck.accuracy[luck.accuracy > luck.mean + 3][0]
+    assert np.mean(seen) == pytest.approx(baseline.mean, abs=4 * baseline.std / np.sqrt(len(seen)))
+    assert np.std(seen) == pytest.approx(baseline.std, rel=0.1)
+    high = baseline.accuracy[baseline.accuracy > baseline.mean + 3][0]
     above = np.mean(np.array(seen) > high - 1e-9)
-    assert above == pytest.approx(luck.reached(high), abs=0.05) and above > 0.03
+    assert above == pytest.approx(baseline.reached(high), abs=0.05) and above > 0.03
 
 
 @pytest.mark.data
@@ -56,7 +56,7 @@ def test_texas_on_the_results_page_is_texas():
     assert np.bincount(load("texas").y).tolist() == [33, 1, 18, 101, 30]
 
 
-def test_the_luck_of_no_split_is_refused():
+def test_the_baseline_of_no_split_is_refused():
     for splits in (0, 2.5):
         with pytest.raises(UsageError, match=f"splits={splits}: a whole number from 1 up"):
             majority_baseline([0, 1] * 10, splits=splits)

@@ -8,17 +8,20 @@ import torch
 
 from acm.metrics import node_homophily
 from acm.paper import printed
-from acm.report.figures import local_homophily, plot_homophily, plot_node_distributions, plot_ties
+from acm.report.graph_figures import (
+    local_homophily,
+    plot_homophily,
+    plot_node_distributions,
+    plot_ties,
+)
 from acm.report.pages.data import (
-    Estimate,
     Rebuilt,
-    estimates_table,
     graph_table,
     highlight_printed,
     metrics_table,
     own_label_table,
-    uniform_mask,
 )
+from acm.report.pages.estimated_metrics import Estimate, estimates_table, uniform_mask
 
 CELL = printed("metrics", row="H_agg", dataset="texas")  # 0.847
 

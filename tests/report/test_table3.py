@@ -30,26 +30,24 @@ from tests.records import make_records as records  # noqa: E402
 
 
 def like_the_paper(model, dataset, shift=0.0):
-    """Two splits whose mean is the paper's, but for a shift in points."""
+    """Two splits whose mean is the paper's, plus a shift in points."""
     mean = printed("sota", model=model, dataset=dataset).mean + shift
     return records(model, dataset, mean / 100 - 0.001, mean / 100 + 0.001)
 
 
 class Table(HTMLParser):
-    """Texts of a table's cells, line by line, and what they are sorted by."""
+    """Texts of a table's cells, row by row; white space between cells is dropped."""
 
     def __init__(self, html):
         super().__init__()
-        self.lines, self.keys, self.open = [], [], False
+        self.lines, self.open = [], False
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
         if tag == "tr":
             self.lines.append([])
-            self.keys.append([])
         if tag in ("td", "th"):
             self.lines[-1].append("")
-            self.keys[-1].append(dict(attrs).get("data-sort"))
             self.open = True
 
     def handle_endtag(self, tag):
@@ -107,12 +105,12 @@ def cells():
 
 
 def test_sentences_count_what_is_there(cells):
-    assert coverage_sentence({}) == "0 of the 280 cells of Table 3 have been run so far."
+    assert coverage_sentence({}) == "0 of the 280 cells of Table 3 are trained."
     assert coverage_sentence(cells) == (
-        "5 of the 280 cells of Table 3 have been run so far. 1 of them cannot be compared with the"
-        " paper, because a mean or a standard deviation is missing there or here. In 1 of the 4"
-        " that can be compared (25 %) our mean agrees with the paper's, which is to say that the"
-        " two differ by at most 2 standard errors. In 1 ours is higher, in 2 it is lower."
+        "5 of the 280 cells of Table 3 are trained. 1 of them cannot be compared with the"
+        " paper, because a mean or a standard deviation is missing in the paper or here. In 1 of"
+        " the 4 comparable cells (25 %) our mean agrees with the paper's: the two differ by at most"
+        " 2 standard errors. Our mean is higher in 1 of the cells and lower in 2."
     )
 
 
@@ -122,9 +120,11 @@ def test_what_the_paper_had_no_memory_for_is_shown():
     table, said = out_of_memory(table_3(snowball + others))
     assert table.values.tolist() == [["Snowball-2", "deezer-europe", "61.00 ± 1.41", 2]]
     # GraphSAGE and all Snowballs; Geom-GCN has NA there.
-    assert said.startswith("The paper ran out of memory in 7 cells, on deezer-europe. Here 1 of")
+    assert said.startswith(
+        "The paper ran out of memory in 7 cells, on deezer-europe. We trained 1 of"
+    )
     empty, said = out_of_memory({})
-    assert empty.empty and list(empty) == list(table) and said.endswith("Here 0 of them were run.")
+    assert empty.empty and list(empty) == list(table) and said.endswith("We trained 0 of them.")
 
 
 def test_a_row_leaves_cornell_out_of_its_mean(cells):
@@ -135,21 +135,20 @@ def test_a_row_leaves_cornell_out_of_its_mean(cells):
     assert gat.pooled.delta == pytest.approx(12) and gat.verdict == "higher"
     said = lean_sentence([gat, gcn])
     assert said == (
-        "2 models can be compared over all their graphs together. 1 of them is higher than in the"
+        "2 models can be compared over all their graphs. 1 of them is higher than in the"
         " paper: GraphSAGE (+12.0 points). 1 of them is lower than in the paper: GCN (−10.0"
-        " points). None has a mean difference within 2 of its standard errors. The average"
+        " points). No model has a mean difference of at most 2 standard errors. The average"
         " difference of all models is +1.00 points."
     )
-    assert lean_sentence([]) == "No row can be compared yet."
+    assert lean_sentence([]) == "No row can be compared."
     (alone,) = rows(table_3(like_the_paper("GCN", "cornell")))
     assert alone.pooled is None and alone.verdict == "not comparable"
-    assert lean_sentence([alone]) == "No row can be compared yet."
+    assert lean_sentence([alone]) == "No row can be compared."
 
 
 def test_the_table_that_sorts_has_every_cell_and_its_reason(cells):
     html = cells_html(cells, explain(cells, {("GCN", "texas"): "a < b"}))
-    table = Table(html)
-    head, *lines = table.lines
+    head, *lines = Table(html).lines
     assert head == ["model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why"]
     assert [tuple(line[:2]) for line in lines] == list(cells)
     there = {tuple(line[:2]): line for line in lines}
@@ -158,10 +157,9 @@ def test_the_table_that_sorts_has_every_cell_and_its_reason(cells):
     assert [there["GCN", "cora"][k] for k in (2, 5, 8)] == ["= reproduced", "0.00", ""]
     assert there["SGC-1", "cora"][2] == "○ not comparable"
     assert there["SGC-1", "cora"][6:] == ["–", "–", ""]
-    for line, keys, c in zip(lines, table.keys[1:], cells.values()):
-        assert keys[:3] == [None] * 3 and float(keys[3]) == pytest.approx(c.mean, rel=1e-5)
-        assert float(keys[5]) == pytest.approx(c.delta, abs=1e-4)
-        assert (keys[6] is None) == math.isnan(c.standard_error) == (line[6] == "–")
+    for line, c in zip(lines, cells.values()):
+        assert line[3] == c.ours and line[4] == c.paper_value.shown
+        assert math.isnan(c.standard_error) == (line[6] == "–")
 
 
 def test_the_matrix_has_all_cells_of_the_table(cells):

@@ -1,9 +1,7 @@
-"""The paper's statistics rebuilt: which convention gives which printed number."""
+"""Recompute the paper's graph statistics, and find the convention behind each printed number."""
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from acm.data import describe, load, random_split
+from acm.data import describe, load
 from acm.metrics import (
     Score,
     aggregation_homophily,
@@ -22,13 +20,12 @@ from acm.metrics import (
     class_homophily,
     diversification_distinguishability,
     edge_homophily,
-    estimates,
     node_homophily,
 )
 from acm.paper import PrintedValue, printed
-from acm.report.numbers import SignedTable, signed
+from acm.report.numbers import signed
 
-#: The six graphs whose H_edge, H_node and H_class were computed on the directed edges.
+#: The paper computed H_edge, H_node and H_class of these six graphs on directed edges.
 DIRECTED = ("cornell", "wisconsin", "texas", "film", "chameleon", "squirrel")
 
 COUNTING: dict[str, Callable[..., float]] = {
@@ -37,7 +34,7 @@ COUNTING: dict[str, Callable[..., float]] = {
     "H_class": class_homophily,
 }
 
-#: The rows of Table 7, as (features, edges, labels, …) -> Score, by the paper's conventions.
+#: The rows of Table 7 with the paper's conventions: (features, edges, labels, …) -> Score.
 SIMILARITY: dict[str, Callable[..., Score]] = {
     "H_agg": lambda x, edge_index, y, **options: aggregation_homophily(edge_index, y, **options),
     "S_agg(S(Â,X))": partial(aggregation_similarity, normalize_features=True, ties=">"),
@@ -50,13 +47,13 @@ SIMILARITY: dict[str, Callable[..., Score]] = {
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A printed statistic beside ours.
+    """Hold a printed statistic and our value of it.
 
     Attributes:
-        paper_value: The paper's cell.
-        value: Ours, under the named convention.
-        interval: What ties leave open: the value if they count as failures, and as successes.
-        convention: How the graph was looked at.
+        paper_value: The paper's printed value.
+        value: Our value under the named convention.
+        interval: Our value if every tie counts as a failure, and if every tie counts as a success.
+        convention: How edges, loops and ties are treated, in words.
     """
 
     paper_value: PrintedValue
@@ -66,111 +63,112 @@ class Rebuilt:
 
     @property
     def verdict(self) -> str:
-        """`"exact"` to the printed digits, `"among the ties"`, or by how much it is off."""
+        """`"exact"` to the printed digits, `"among the ties"`, or the difference in words."""
         if f"{self.value:.4f}" == f"{self.paper_value.mean:.4f}":
             return "exact"
         low, high = self.interval
-        # Half a unit of the last digit that is printed, on either side.
+        # The printed number is rounded by at most half a unit of its last digit.
         if low - 5e-5 <= self.paper_value.mean <= high + 5e-5:
             return "among the ties"
         return f"off by {signed(self.value - self.paper_value.mean, 4)}"
 
 
-def unlabelled(data: Data) -> Tensor:
-    """Mask of the nodes that came without features and label (15 of CiteSeer), `[N]`."""
+def unlabeled(data: Data) -> Tensor:
+    """Return a mask of the nodes without features and label, `[N]`: 15 nodes of CiteSeer."""
     if data.name != "citeseer":
         return torch.zeros(data.num_nodes, dtype=torch.bool)
     return (data.x.to_dense() == 0).all(1)
 
 
+def _printed_labels(data: Data) -> Tensor:
+    """Return the labels that give the printed numbers: CiteSeer's last class has 15 nodes more."""
+    return torch.where(unlabeled(data), data.y.max(), data.y)
+
+
 def rebuild(name: str) -> list[Rebuilt]:
-    """Every statistic that Tables 3 and 7 print of one graph, under the convention that gives it.
+    """Recompute every statistic that Tables 3 and 7 print of one graph.
 
     Args:
         name: One of `acm.data.PAPER_DATASETS`.
 
     Raises:
-        UsageError: Another name, or the raw files cannot be had.
+        UsageError: If the name is unknown, or the raw files are not available.
     """
     data = load(name)
-    found = [_counted(name, row) for row in COUNTING]
+    rebuilt = [_rebuild_counting(name, row) for row in COUNTING]
+    # Table 7 has no Deezer-Europe. Its H_agg is needed for the modified H_agg of Table 3.
     rows = SIMILARITY if name != "deezer-europe" else {"H_agg": SIMILARITY["H_agg"]}
     for row, metric in rows.items():
-        strict = ">" if name == "film" and row == "H_agg" else None
-        score = metric(data.x, data.edge_index, data.y, **({"ties": strict} if strict else {}))
-        text = "loops kept"
+        options = {"ties": ">"} if name == "film" and row == "H_agg" else {}
+        score = metric(data.x, data.edge_index, data.y, **options)
+        convention = "loops kept"
         if row != "H_agg":
-            text += ", rows of X normalised"
+            convention += ", rows of X normalized"
         if len(set(score.interval)) > 1:
-            text += f", ties {'fail' if score == score.interval[0] else 'count'}"
+            convention += f", ties {'fail' if score == score.interval[0] else 'count'}"
         if row == "H_agg":
-            # The paper's arithmetic: 2 H - 1 of the rounded H.
-            modified = [2 * round(float(v), 4) - 1 for v in (score, *score.interval)]
-            cell = printed("statistics", row="H_agg^M", dataset=name)
-            place = f"{text}, from the rounded H_agg"
-            found.append(Rebuilt(cell, modified[0], tuple(modified[1:]), place))
+            # The paper computes 2 H - 1 from the rounded H.
+            value, *interval = (2 * round(float(v), 4) - 1 for v in (score, *score.interval))
+            modified = printed("statistics", row="H_agg^M", dataset=name)
+            rounded = f"{convention}, from the rounded H_agg"
+            rebuilt.append(Rebuilt(modified, value, tuple(interval), rounded))
         if name != "deezer-europe":
-            cell = printed("metrics", row=row, dataset=name)
-            found.append(Rebuilt(cell, float(score), score.interval, text))
-    return found
+            paper_value = printed("metrics", row=row, dataset=name)
+            rebuilt.append(Rebuilt(paper_value, float(score), score.interval, convention))
+    return rebuilt
 
 
-def _counted(name: str, row: str) -> Rebuilt:
-    """H_edge, H_node or H_class as Table 3 prints it."""
+def _rebuild_counting(name: str, row: str) -> Rebuilt:
     directed = name in DIRECTED
     data = load(name, directed=directed)
-    y, text = data.y, "undirected, no loops"
+    convention = "undirected, no loops"
     options = {"direction": "undirected", "loops": "remove"}
     if directed:
-        added = row == "H_edge"
-        options = {"direction": "out", "loops": "add" if added else "remove"}
-        text = f"directed, {'a loop at every node' if added else 'no loops'}"
+        add_loops = row == "H_edge"
+        options = {"direction": "out", "loops": "add" if add_loops else "remove"}
+        convention = f"directed, {'a loop at every node' if add_loops else 'no loops'}"
     if name == "citeseer":
-        y = torch.where(unlabelled(data), y.max(), y)
-        text += ", unlabelled: last class"
-    value = COUNTING[row](data.edge_index, y, **options)
-    return Rebuilt(printed("statistics", row=row, dataset=name), value, (value, value), text)
+        convention += ", unlabeled: last class"
+    value = COUNTING[row](data.edge_index, _printed_labels(data), **options)
+    return Rebuilt(printed("statistics", row=row, dataset=name), value, (value, value), convention)
 
 
 def statistics_table(names: Sequence[str]) -> pd.DataFrame:
-    """`rebuild` of several graphs as a table: a row for each printed number."""
-    table = pd.DataFrame(
-        [
-            {
-                "graph": cell.paper_value.dataset,
-                "statistic": cell.paper_value.name,
-                "paper": cell.paper_value.mean,
-                "ours": cell.value,
-                "if ties fail": cell.interval[0],
-                "if ties count": cell.interval[1],
-                "convention": cell.convention,
-                "verdict": cell.verdict,
-            }
-            for name in names
-            for cell in rebuild(name)
-        ]
-    )
-    return table.set_index(["graph", "statistic"])
+    """Return `rebuild` of several graphs as a table with one row per printed number."""
+    rows = [
+        {
+            "graph": r.paper_value.dataset,
+            "statistic": r.paper_value.name,
+            "paper": r.paper_value.mean,
+            "ours": r.value,
+            "if ties fail": r.interval[0],
+            "if ties count": r.interval[1],
+            "convention": r.convention,
+            "verdict": r.verdict,
+        }
+        for name in names
+        for r in rebuild(name)
+    ]
+    return pd.DataFrame(rows).set_index(["graph", "statistic"])
 
 
 def convention_table(names: Sequence[str]) -> pd.DataFrame:
-    """H_edge, H_node, H_class under six conventions, beside what Table 3 prints.
+    """Return H_edge, H_node and H_class under six conventions, next to the numbers of Table 3.
 
     Returns:
-        A row for each graph and statistic; the columns are the printed value and those of direction
-        and loops. CiteSeer's unlabelled nodes are in the last class, as in the printed numbers.
+        One row per graph and statistic. The first column is the printed value; the other columns
+        are the pairs of direction and loops. CiteSeer's unlabeled nodes are in the last class.
     """
     rows = {}
     for name in names:
-        given, both = load(name, directed=True), load(name)
-        y = torch.where(unlabelled(given), given.y.max(), given.y)
+        graphs = {"undirected": load(name), "out": load(name, directed=True)}
+        y = _printed_labels(graphs["out"])
         for row, metric in COUNTING.items():
             values = {("paper", ""): printed("statistics", row=row, dataset=name).mean}
-            for direction in ("undirected", "out"):
-                graph = both if direction == "undirected" else given
+            for direction, data in graphs.items():
                 for loops in ("remove", "keep", "add"):
                     values[direction, loops] = metric(
-                        graph.edge_index, y, direction=direction, loops=loops
+                        data.edge_index, y, direction=direction, loops=loops
                     )
             rows[name, row] = values
     table = pd.DataFrame.from_dict(rows, orient="index")
@@ -180,23 +178,22 @@ def convention_table(names: Sequence[str]) -> pd.DataFrame:
 
 
 def highlight_printed(table: pd.DataFrame):
-    """`convention_table` styled: the cells that agree with the paper to four digits stand out."""
+    """Style `convention_table`: mark the values that agree with the paper to four digits."""
 
     def style(row: pd.Series) -> list[str]:
-        printed = f"{row[('paper', '')]:.4f}"
+        target = f"{row[('paper', '')]:.4f}"
         mark = "background-color: #0072b2; color: white"
-        return [mark if f"{v:.4f}" == printed and k[0] != "paper" else "" for k, v in row.items()]
+        return [mark if f"{v:.4f}" == target and k[0] != "paper" else "" for k, v in row.items()]
 
     styled = table.style.apply(style, axis=1).format(precision=4)
-    # Without a name of its own it draws a random one, and no two executions agree.
+    # Without a fixed identifier pandas draws a random one, and the output changes at every run.
     return styled.set_uuid("acm").set_table_attributes('class="dataframe"')
 
 
 def graph_table(names: Sequence[str]) -> pd.DataFrame:
-    """What `acm.data.describe` counts, a row a graph."""
-    rows = {}
-    for summary in map(describe, names):
-        rows[summary.name] = {
+    """Return the counts of `acm.data.describe`, one row per graph."""
+    rows = {
+        summary.name: {
             "nodes": summary.nodes,
             "edges": summary.undirected_edges,
             "loops": summary.loops,
@@ -205,127 +202,32 @@ def graph_table(names: Sequence[str]) -> pd.DataFrame:
             "all-zero rows": summary.zero_rows,
             "class sizes": ", ".join(map(str, summary.class_counts)),
         }
+        for summary in map(describe, names)
+    }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def metrics_table(names: Sequence[str]) -> pd.DataFrame:
-    """`acm.metrics.all_metrics` of several graphs as loaded, a column a graph."""
-    found = {}
-    for name in names:
-        data = load(name)
-        found[name] = all_metrics(data.x, data.edge_index, data.y)
-    return pd.DataFrame(found).astype(float)
+    """Return `acm.metrics.all_metrics` of the loaded graphs, one column per graph."""
+    graphs = {name: load(name) for name in names}
+    metrics = {name: all_metrics(d.x, d.edge_index, d.y) for name, d in graphs.items()}
+    return pd.DataFrame(metrics).astype(float)
 
 
 def own_label_table(names: Sequence[str]) -> pd.DataFrame:
-    """H_agg with the identity added to `A`, as the paper has it, and without any loop.
+    """Return H_agg with self-loops (as in the paper), H_agg without, and the majority share.
 
     Returns:
-        A row a graph; beside the two the share of the largest class.
+        One row per graph.
     """
     rows = {}
     for name in names:
         data = load(name)
         rows[name] = {
             "with the node itself": aggregation_homophily(data.edge_index, data.y),
-            "neighbours alone": aggregation_homophily(
+            "neighbors alone": aggregation_homophily(
                 data.edge_index, data.y, renormalize=False, loops="remove"
             ),
             "largest class": float(data.y.bincount().max() / data.num_nodes),
         }
     return pd.DataFrame.from_dict(rows, orient="index").astype(float)
-
-
-def uniform_mask(num_nodes: int, seed: int, share: float = 0.6) -> Tensor:
-    """A mask of `round(share * num_nodes)` nodes, all nodes alike, `[N]`."""
-    order = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed))
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    mask[order[: round(share * num_nodes)]] = True
-    return mask
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A statistic estimated from the labels of some nodes, over several draws of them.
-
-    Attributes:
-        paper_value: The paper's mean and standard deviation over ten draws.
-        values: Ours, one a draw.
-    """
-
-    paper_value: PrintedValue
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Mean over the draws."""
-        return statistics.fmean(self.values)
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of a sample; NaN of a single draw."""
-        return statistics.stdev(self.values) if len(self.values) > 1 else math.nan
-
-    @property
-    def standard_errors(self) -> float:
-        """How far our mean is from the paper's, in standard errors of the difference of the two.
-
-        The spread of both is taken to be the larger one: ten draws know it only roughly.
-        """
-        known = not math.isnan(self.std)
-        spread = max(self.std, self.paper_value.std) if known else self.paper_value.std
-        return (self.mean - self.paper_value.mean) / (
-            spread * math.sqrt(1 / len(self.values) + 0.1)
-        )
-
-
-#: Ways to estimate from training labels: whether nodes are drawn class by class, and which labels
-#: the aggregated labels of H_agg see.
-WAYS = {
-    "60 % of all nodes, every label aggregated": (False, "all"),
-    "60 % of all nodes, known labels aggregated": (False, "known"),
-    "60 % class by class, every label aggregated": (True, "all"),
-}
-
-
-def estimate(name: str, way: str, seeds: Sequence[int] = range(10)) -> list[Estimate]:
-    """The second half of Table 7 for one graph, estimated in one of `WAYS`.
-
-    Args:
-        name: One of the nine graphs of Table 7.
-        way: A key of `WAYS`. Class by class is the rule of the paper's training splits.
-        seeds: One a draw.
-    """
-    data = load(name)
-    by_class, labels = WAYS[way]
-    masks = [
-        random_split(data.y, seed).train if by_class else uniform_mask(data.num_nodes, seed)
-        for seed in seeds
-    ]
-    scores = estimates(data.x, data.edge_index, data.y, masks, neighbor_labels=labels)
-    return [
-        Estimate(
-            printed("metrics_estimated", row=row, dataset=name),
-            # Ties as in the first half of the table.
-            tuple(s[row].interval[0] if row.startswith("S_agg") else float(s[row]) for s in scores),
-        )
-        for row in SIMILARITY
-    ]
-
-
-def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
-    """`estimate` of several graphs as a table."""
-    table = pd.DataFrame(
-        [
-            {
-                "graph": e.paper_value.dataset,
-                "statistic": e.paper_value.name,
-                "paper": e.paper_value.shown,
-                "ours": f"{e.mean:.4f}" + ("" if math.isnan(e.std) else f" ± {e.std:.4f}"),
-                "standard errors": e.standard_errors,
-            }
-            for name in names
-            for e in estimate(name, way)
-        ]
-    )
-    return SignedTable.of(table.set_index(["graph", "statistic"]), {"standard errors": 1})

@@ -1,4 +1,4 @@
-"""What there is to know of a model: for the terminal (`acm models`) and for the book."""
+"""Describe a model, for the terminal (`acm models`) and for the book."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from acm.report.comparison import Comparison
 from acm.report.numbers import NONE
 from acm.training.stack import private_generator
 
-#: The graphs whose results a card of the book shows.
+#: A card of the book shows the results on these graphs.
 GRAPHS = ("cornell", "chameleon", "cora")
 
-#: A cell that nothing was run of; the page has a legend.
-_NOT_RUN = "·"
+#: The mark of a cell without records; the page explains it in a legend.
+_NOT_TRAINED = "·"
 
-_NONE = "none: give lr, weight_decay and dropout"
+_NO_RECIPE = "none: give lr, weight_decay and dropout"
 
-#: Of Cora: features, classes, nodes.
+#: The numbers of features, classes and nodes of Cora.
 _CORA = 1433, 7, 2708
 
 
 def where_printed(entry: Entry) -> str:
-    """Which tables of the paper print the model, in words."""
+    """Return in words which tables of the paper print the model."""
     if not entry.tables:
         return "beyond this paper" if entry.beyond else "a model of your own"
     tables = ", ".join(map(str, entry.tables))
@@ -46,54 +46,53 @@ def where_printed(entry: Entry) -> str:
 
 
 def size(name: str) -> str:
-    """The number of weights on Cora with the recipe for it; `-` where it cannot be built here."""
+    """Return the number of weights on Cora; `-` if the model cannot be built."""
     try:
-        return f"{sum(p.numel() for p in _build(name, *_CORA).parameters()):,}"
+        cora = recipe(name, "cora")
+        hidden, options = cora.hidden, cora.options
+    except UsageError:  # a user's model has no recipe
+        hidden, options = WIDTH, write_options(default_options(name))
+    features, classes, nodes = _CORA
+    try:
+        with private_generator(torch.device("cpu")):
+            model = build(
+                name, features, classes, hidden, num_nodes=nodes, **arguments(name, options)
+            )
     except UsageError:
         return "-"
-
-
-def _build(name: str, features: int, classes: int, nodes: int, hidden: int | None = None):
-    try:
-        r = recipe(name, "cora")
-        wide, options = r.hidden, r.options
-    except UsageError:  # a model of somebody's own
-        wide, options = WIDTH, write_options(default_options(name))
-    given = arguments(name, options)
-    with private_generator(torch.device("cpu")):
-        return build(name, features, classes, hidden or wide, num_nodes=nodes, **given)
+    return f"{sum(p.numel() for p in model.parameters()):,}"
 
 
 def recipes(
     name: str, split_scheme: str = "random", datasets: Sequence[str] = PAPER_DATASETS
 ) -> dict[str, Recipe | None]:
-    """What the model is trained with on each graph; `None` where nothing is known."""
-    found: dict[str, Recipe | None] = {}
+    """Return the recipe of the model on each graph; `None` if there is no recipe."""
+    by_graph: dict[str, Recipe | None] = {}
     for dataset in datasets:
         try:
-            found[dataset] = recipe(name, dataset, split_scheme)
+            by_graph[dataset] = recipe(name, dataset, split_scheme)
         except UsageError:
-            found[dataset] = None
-    return found
+            by_graph[dataset] = None
+    return by_graph
 
 
 def origins(name: str, split_scheme: str = "random") -> str:
-    """For how many of the ten graphs the recipe comes from where, in words."""
+    """Return in words how many of the ten recipes come from which source."""
     count = Counter(r.origin if r else "none" for r in recipes(name, split_scheme).values())
     return ", ".join(f"{count[o]} {o}" for o in (*ORIGINS, "none") if count[o])
 
 
-def values(r: Recipe) -> str:
-    """All hyperparameters of a recipe, in a line."""
-    more = f", {r.options.replace(' ', ', ').replace('=', ' ')}" if r.options else ""
+def _hyperparameters(r: Recipe) -> str:
+    """Return all hyperparameters of a recipe in one line."""
+    options = f", {r.options.replace(' ', ', ').replace('=', ' ')}" if r.options else ""
     return (
         f"lr {r.lr:g}, weight decay {r.weight_decay:g}, dropout {r.dropout:g}, hidden {r.hidden}"
-        + more
+        + options
     )
 
 
 def card_text(name: str, split_scheme: str = "random") -> str:
-    """The card of a model as `acm models NAME` prints it."""
+    """Return the card of a model, as `acm models NAME` prints it."""
     entry = MODELS[name]
     lines = [f"{entry.name} ({where_printed(entry)})", "", f"  {entry.equation}", ""]
     if entry.heterophily:
@@ -103,35 +102,35 @@ def card_text(name: str, split_scheme: str = "random") -> str:
     if entry.channels:
         mixed = "mixed node by node" if entry.mix else "not mixed"
         lines.append(f"channels     {'+'.join(entry.channels)}, {mixed}")
-    if own_values := default_options(name):
-        lines.append(f"its own      {_own(own_values)}")
+    if options := default_options(name):
+        lines.append(f"options      {_in_words(options)}")
     lines += [
         f"weights      {size(name)} on Cora",
         f"stacks       {'yes' if entry.stackable else 'no'}",
         "",
     ]
     lines.append(f"recipes ({split_scheme} splits)")
-    known = recipes(name, split_scheme)
-    if not any(known.values()):
-        lines.append(f"  {_NONE}")
-        known = {}
-    for dataset, r in known.items():
-        lines.append(f"  {dataset:13}  {values(r) if r else _NONE}")
+    by_graph = recipes(name, split_scheme)
+    if not any(by_graph.values()):
+        lines.append(f"  {_NO_RECIPE}")
+        by_graph = {}
+    for dataset, r in by_graph.items():
+        lines.append(f"  {dataset:13}  {_hyperparameters(r) if r else _NO_RECIPE}")
         if r:
             lines.append(f"{'':17}{r.sentence()}")
     return "\n".join(lines)
 
 
-def _own(own_values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} ({value})" for name, value in own_values.items())
+def _in_words(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} ({value})" for name, value in options.items())
 
 
 def cards(names: Sequence[str], cells: Mapping[Cell, Comparison]) -> str:
-    """The cards of some models for the book, as MyST Markdown; each opens at a click.
+    """Return the cards of some models for the book, as MyST Markdown; a click opens a card.
 
     Args:
-        names: Of the models.
-        cells: As `acm.report.comparison.table_3` returns them.
+        names: The names of the models.
+        cells: Comparisons by cell, as `acm.report.cells.table_3` returns them.
     """
     return "\n\n".join(_card(MODELS[name], cells) for name in names)
 
@@ -139,20 +138,20 @@ def cards(names: Sequence[str], cells: Mapping[Cell, Comparison]) -> str:
 def _card(entry: Entry, cells: Mapping[Cell, Comparison]) -> str:
     name = entry.name
     about = [where_printed(entry), f"{size(name)} parameters on Cora"]
-    if own_values := default_options(name):
-        about.append(f"its own hyperparameters: {_own(own_values)}")
+    if options := default_options(name):
+        about.append(f"options: {_in_words(options)}")
     rows = ["| graph | paper | ours |", "| --- | --- | --- |"]
-    rows += [f"| {dataset} | {' | '.join(result(name, dataset, cells))} |" for dataset in GRAPHS]
-    slips = []
+    rows += [f"| {dataset} | {' | '.join(_results(name, dataset, cells))} |" for dataset in GRAPHS]
+    misprints = []
     for dataset in GRAPHS:
-        if (there := paper_value_of(name, dataset)) and there.slip:
-            slips += [f"A slip of the paper: {dataset} is {_plain(there.slip)}.", ""]
-    # Graphs with one recipe, from one place, share a line.
+        if (value := paper_value_of(name, dataset)) and value.slip:
+            misprints += [f"A misprint in the paper: {dataset} is {_plain(value.slip)}.", ""]
+    # Graphs that have the same recipe from the same source share a line.
     trained: dict[str, list[str]] = {}
     for dataset, r in recipes(name, datasets=GRAPHS).items():
-        said = f"{values(r)} – {r.sentence()}" if r else "nothing is known"
-        trained.setdefault(said, []).append(dataset)
-    lines = [f"- **{', '.join(there)}**: {_plain(said)}." for said, there in trained.items()]
+        text = f"{_hyperparameters(r)} – {r.sentence()}" if r else "no recipe"
+        trained.setdefault(text, []).append(dataset)
+    lines = [f"- **{', '.join(graphs)}**: {_plain(text)}." for text, graphs in trained.items()]
     return "\n".join(
         [
             f'<details class="model"><summary><strong>{escape(name)}</strong>'
@@ -166,7 +165,7 @@ def _card(entry: Entry, cells: Mapping[Cell, Comparison]) -> str:
             "",
             *rows,
             "",
-            *slips,
+            *misprints,
             "Trained with",
             "",
             *lines,
@@ -176,18 +175,17 @@ def _card(entry: Entry, cells: Mapping[Cell, Comparison]) -> str:
     )
 
 
-def result(name: str, dataset: str, cells: Mapping[Cell, Comparison]) -> tuple[str, str]:
-    """The paper's result, or `–`, and ours, or "not run"."""
-    there = paper_value_of(name, dataset)
-    cell = cells.get((name, dataset))
-    ours = "not run" if cell is None else f"{cell.ours}, {cell.verdict}"
-    return there.shown if there else NONE, ours
+def _results(name: str, dataset: str, cells: Mapping[Cell, Comparison]) -> tuple[str, str]:
+    """Return the paper's result and ours; `–` and "not run" if there is none."""
+    value, comparison = paper_value_of(name, dataset), cells.get((name, dataset))
+    ours = f"{comparison.ours}, {comparison.verdict}" if comparison else "not run"
+    return value.shown if value else NONE, ours
 
 
 def overview(cells: Mapping[Cell, Comparison]) -> str:
-    """Write all models as a MyST Markdown table: results on three graphs, origins of recipes."""
+    """Return all models as a MyST Markdown table: results on three graphs, origins of recipes."""
     lines = [
-        # Long lines break rather than push the last columns out of sight.
+        # Long cells are wrapped, so that the last columns stay visible.
         "```{rst-class} wraps",
         "```",
         "",
@@ -195,13 +193,13 @@ def overview(cells: Mapping[Cell, Comparison]) -> str:
         f"| --- |{' --- |' * len(GRAPHS)} --- |",
     ]
     for name, entry in MODELS.items():
-        if not (entry.tables or entry.beyond):  # somebody's own
+        if not (entry.tables or entry.beyond):  # a user's model
             continue
         results = []
         for dataset in GRAPHS:
             ours, theirs = cells.get((name, dataset)), paper_value_of(name, dataset)
             results.append(
-                (f"{ours.mean:.1f}" if ours else _NOT_RUN)
+                (f"{ours.mean:.1f}" if ours else _NOT_TRAINED)
                 + (f" ({theirs.mean:.1f})" if theirs and theirs.mean is not None else "")
             )
         lines.append(
@@ -212,10 +210,10 @@ def overview(cells: Mapping[Cell, Comparison]) -> str:
 
 
 def anchor(name: str) -> str:
-    """Where on the page of cards a model's card is."""
+    """Return the HTML id of a model's card."""
     return "card-" + name.lower().replace("*", "-star").replace("+", "-plus")
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown would otherwise read signs of its own in."""
+    """Escape the characters that have a meaning in Markdown."""
     return "".join(f"\\{c}" if c in "\\*_`$[]<>|{}" else c for c in text)

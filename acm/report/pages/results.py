@@ -19,17 +19,17 @@ from acm.report.comparison import by_cell
 
 @dataclass(frozen=True)
 class Selection:
-    """A configuration chosen from many by its mean accuracy over some splits.
+    """Hold the results of choosing one configuration by its mean accuracy over splits, in percent.
 
-    All values in percent; "test" and "val" say by which accuracy the configuration was chosen.
+    `same` and `fresh` are means over all ways to divide the splits into two halves. On the first
+    half, the configuration with the best test accuracy is chosen.
 
     Attributes:
-        configurations, splits: How many there were.
-        best_test: Test mean of the configuration chosen by test, over the splits it was chosen on.
-        best_val: Test mean of the one chosen by validation, over the same splits.
-        same: Mean, over all ways to halve the splits, of the test mean of the configuration that is
-            best by test on the one half, there.
-        fresh: The same configurations' test mean on the other half.
+        configurations, splits: The numbers of configurations and splits.
+        best_test: The test mean of the configuration with the best test accuracy.
+        best_val: The test mean of the configuration with the best validation accuracy.
+        same: The test mean of the chosen configurations on the half on which they are chosen.
+        fresh: The test mean of the same configurations on the other half.
     """
 
     configurations: int
@@ -41,28 +41,28 @@ class Selection:
 
     @property
     def optimism(self) -> float:
-        """By how many points the choice by test flatters: `same` less `fresh`."""
+        """The optimism of the choice by test accuracy, in points: `same` minus `fresh`."""
         return self.same - self.fresh
 
     def sentence(self) -> str:
-        """State the finding in words."""
+        """Return the result as a sentence."""
         return (
             f"Of {self.configurations} configurations on {self.splits} splits the best by test has"
             f" a test mean of {self.best_test:.2f} %, the best by validation {self.best_val:.2f} %."
-            f" Chosen by test on one half of the splits, a configuration has {self.same:.2f} %"
-            f" there and {self.fresh:.2f} % on the other half: the choice by itself adds"
+            f" A configuration chosen by test on one half of the splits has {self.same:.2f} % on"
+            f" this half and {self.fresh:.2f} % on the other half: the choice by itself adds"
             f" {self.optimism:.2f} points."
         )
 
 
 def selection_optimism(records: Sequence[Record]) -> Selection:
-    """Measure by how many points the choice by test accuracy overstates the chosen configuration.
+    """Measure by how many points selection by test accuracy overstates the result.
 
     Args:
-        records: Several cells, each on the same splits (two at least).
+        records: The records of two or more cells, all on the same two or more splits.
 
     Raises:
-        UsageError: If there are fewer than two cells or splits, or they have different splits.
+        UsageError: If there are fewer cells or splits, or if the cells have different splits.
     """
     cells = [sorted(cell, key=lambda r: r.split) for cell in by_cell(records)]
     splits = {tuple(r.split for r in cell) for cell in cells}
@@ -73,12 +73,12 @@ def selection_optimism(records: Sequence[Record]) -> Selection:
         )
     test, val = _accuracies(cells)
     same, fresh = [], []
-    everything = range(test.shape[1])
-    for half in combinations(everything, test.shape[1] // 2):
-        rest = [k for k in everything if k not in half]
+    columns = range(test.shape[1])
+    for half in combinations(columns, len(columns) // 2):
+        other_half = [k for k in columns if k not in half]
         best = test[:, half].mean(1).argmax()
         same.append(test[best, half].mean())
-        fresh.append(test[best, rest].mean())
+        fresh.append(test[best, other_half].mean())
     return Selection(
         *test.shape,
         best_test=test.mean(1).max(),
@@ -90,14 +90,14 @@ def selection_optimism(records: Sequence[Record]) -> Selection:
 
 @dataclass(frozen=True)
 class ChosenByTest:
-    """The best of many configurations by test, where each has splits of its own.
+    """Hold the best of many configurations by test accuracy, each measured on different splits.
 
     Attributes:
-        configurations, splits: How many there are, and how many splits each has.
-        best: Test mean of the best, in percent.
-        std: Its standard deviation over its splits, in points.
-        hyperparameters: What it is.
-        by_validation: Test mean of the best by validation on its own splits, in percent.
+        configurations, splits: The number of configurations, and of splits per configuration.
+        best: The test mean of the best configuration by test accuracy, in percent.
+        std: The standard deviation of this test accuracy over the splits, in points.
+        hyperparameters: The hyperparameters of this configuration.
+        by_validation: The test mean of the best configuration by validation, in percent.
         typical: The median of all test means, in percent.
     """
 
@@ -110,12 +110,12 @@ class ChosenByTest:
     typical: float
 
     def sentence(self) -> str:
-        """State the finding in words."""
+        """Return the result as a sentence."""
         return (
-            f"Of {self.configurations} configurations, each on {self.splits} splits of its own, the"
+            f"Of {self.configurations} configurations, each on {self.splits} separate splits, the"
             f" best by test ({in_words(self.hyperparameters)}) has {self.best:.2f} ±"
             f" {self.std:.2f} %, the best by validation {self.by_validation:.2f} %, and half"
-            f" of them less than {self.typical:.2f} %."
+            f" of them have less than {self.typical:.2f} %."
         )
 
 
@@ -123,17 +123,17 @@ def chosen_by_test(records: Sequence[Record]) -> ChosenByTest:
     """Choose the best configuration by test accuracy, each measured on separate splits.
 
     Args:
-        records: Two cells or more, each on as many splits.
+        records: The records of two or more cells, each on the same number of splits.
 
     Raises:
-        UsageError: If there are fewer, or single splits, or not as many of each.
+        UsageError: If there are fewer cells, single splits, or different numbers of splits.
     """
     cells = by_cell(records)
     counts = {len(cell) for cell in cells}
     if len(cells) < 2 or len(counts) != 1 or counts == {1}:
         raise UsageError(
             f"{len(cells)} configurations with {sorted(counts)} splits: two or more configurations,"
-            " each on as many splits, two at least, are needed"
+            " each on the same number of splits, at least two, are needed"
         )
     test, val = _accuracies(cells)
     best = int(test.mean(1).argmax())
@@ -149,27 +149,27 @@ def chosen_by_test(records: Sequence[Record]) -> ChosenByTest:
 
 
 def _accuracies(cells: Sequence[Sequence[Record]]) -> tuple[np.ndarray, np.ndarray]:
-    """By test, in percent, and by validation; each `[configurations, splits]`."""
+    """Return test accuracies in percent and validation accuracies, `[configurations, splits]`."""
     test = 100 * np.array([[r.test_accuracy for r in cell] for cell in cells])
     return test, np.array([[r.val_accuracy for r in cell] for cell in cells])
 
 
-#: A printed number is off by at most so many points.
+#: A printed number is rounded by at most this many points.
 _ROUNDED = 0.005
 
 
 @dataclass(frozen=True)
 class MajorityBaseline:
-    """The mean test accuracy, over some random splits, of always saying the same class.
+    """Hold the distribution of the mean test accuracy of predicting the majority class.
 
-    No weight and no hyperparameter has a part in it: it is a property of the splits, and its
-    distribution is known exactly (hypergeometric: the rule of `random_split` decides how many
-    nodes of each class are left to validation and test, and those are shuffled).
+    The distribution depends on the random splits alone. `random_split` fixes how many nodes of each
+    class are not used for training, and shuffles these nodes. The number of test nodes of the
+    majority class is therefore hypergeometric.
 
     Attributes:
-        splits: Over how many splits.
-        accuracy: The values that the mean can take, in percent, ascending.
-        probability: How likely each is.
+        splits: The number of splits that the accuracy is averaged over.
+        accuracy: The possible values of the mean, in percent, ascending.
+        probability: The probability of each value.
     """
 
     splits: int
@@ -187,23 +187,22 @@ class MajorityBaseline:
         return float(np.sqrt((self.accuracy - self.mean) ** 2 @ self.probability))
 
     def reached(self, accuracy: float) -> float:
-        """The probability that a draw of splits gives at least so many percent."""
+        """Return the probability that random splits give at least this accuracy, in percent."""
         return float(self.probability[self.accuracy >= accuracy - _ROUNDED].sum())
 
     def best_of(self, draws: int) -> float:
-        """The expected accuracy, in percent, of the luckiest of so many draws of splits."""
+        """Return the expected accuracy of the best of several draws of the splits, in percent."""
         check_whole("draws", draws, 1)
         below = np.cumsum(self.probability) ** draws
         return float(self.accuracy @ np.diff(below, prepend=0))
 
     def sentence(self, accuracy: float, draws: int) -> str:
-        """What a published accuracy says of its splits, in words."""
+        """Return in words how likely random splits give a published accuracy."""
         return (
-            f"Always saying the most frequent class scores {self.mean:.2f} % on average, and the"
-            f" mean over {self.splits} splits has a standard deviation of {self.std:.2f} points."
-            f" Splits on which it scores {accuracy:.2f} % or more come up with probability"
-            f" {self.reached(accuracy):.4f}. The luckiest of {draws} draws of {self.splits} splits"
-            f" scores {self.best_of(draws):.2f} % on average."
+            f"Predicting the majority class has {self.mean:.2f} % on average, and the mean over"
+            f" {self.splits} splits has a standard deviation of {self.std:.2f} points. It has"
+            f" {accuracy:.2f} % or more with probability {self.reached(accuracy):.4f}. The best of"
+            f" {draws} draws of {self.splits} splits has {self.best_of(draws):.2f} % on average."
         )
 
 
@@ -212,18 +211,20 @@ def majority_baseline(y: Sequence[int], splits: int = 10) -> MajorityBaseline:
 
     Args:
         y: Labels, `[N]`.
-        splits: Over how many random splits the accuracy is averaged.
+        splits: The number of random splits that the accuracy is averaged over.
 
     Raises:
-        UsageError: As `random_split`; or if `splits` is not positive.
+        UsageError: If `random_split` refuses the labels, or if `splits` is not positive.
     """
     check_whole("splits", splits, 1)
     y = np.asarray(y)
-    split = random_split(y, 0)  # how many nodes of each class it trains on is the same for all
-    left = np.bincount(y[~split.train.numpy()])
+    split = random_split(y, 0)  # the class counts of the training nodes are the same for all seeds
+    not_trained = np.bincount(y[~split.train.numpy()])
     tested = int(split.test.sum())
-    once = hypergeom(left.sum(), left.max(), tested).pmf(np.arange(tested + 1))
-    many = np.ones(1)
+    one_split = hypergeom(not_trained.sum(), not_trained.max(), tested).pmf(np.arange(tested + 1))
+    probability = np.ones(1)
     for _ in range(splits):
-        many = np.convolve(many, once)
-    return MajorityBaseline(splits, 100 * np.arange(many.size) / (splits * tested), many)
+        probability = np.convolve(probability, one_split)
+    return MajorityBaseline(
+        splits, 100 * np.arange(probability.size) / (splits * tested), probability
+    )

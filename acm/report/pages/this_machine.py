@@ -12,19 +12,19 @@ from acm.data.files import available
 from acm.data.names import DATASETS
 from acm.experiments.record import commit, processor
 
-_SHOWN = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
+_PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
 
 
 def environment() -> dict[str, str]:
     """Return the versions of Python and the packages, the commit, the CPU and the GPU."""
-    found = {"Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}"}
-    for package in _SHOWN:
+    facts = {"Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}"}
+    for package in _PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            facts[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed"
+            facts[package] = "not installed"
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
-    return found | {
+    return facts | {
         "commit": commit() or "not a checkout",
         "CPU": f"{processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} in use",
         "GPU": gpu,
