@@ -94,7 +94,7 @@ def row_variance() -> sp.Expr:
 
 
 def minimizer_with_self(n: sp.Expr | int) -> sp.Expr:
-    """Derive the minimizer of E[RV] for fixed d if the mean over n nodes of one class includes v."""
+    """Derive the minimizer of E[RV] for fixed d if the mean over n nodes of a class includes v."""
     (point,) = sp.solve(sp.diff(difference() + row_variance() / n, h), h)
     return sp.factor(point)
 

@@ -226,7 +226,7 @@ def test_no_graph_of_seven_nodes_breaks_the_bound():
             assert extension.below_half(sizes, degree) == []
 
 
-def test_two_classes_break_the_bound_from_117_nodes():
+def test_two_classes_break_the_bound_from_117_nodes_per_class_on():
     for n, degree in [(2, 2), (3, 1), (4, 3)]:
         value = extension.probability((n, n), degree).eval(sp.Rational(3, 11))
         claim = extension.two_class_probability(n, degree, Fraction(3, 11))
