@@ -21,6 +21,8 @@ import numpy as np
 import sympy as sp
 from scipy.sparse.csgraph import connected_components
 
+from acm.errors import UsageError
+
 
 def symbolic_similarity(classes: int, same: bool) -> sp.Expr:
     """Derive S(I − Â, Z)_{v,u} for v in class 0 and u in class 0 (`same`) or 1.
@@ -167,7 +169,12 @@ def counterexamples(
         norm: "rw", or "sym" for Â_sym (undirected graphs only).
         directed: Whether to search directed graphs, in which i aggregates j along edge (i, j).
         connected: Whether to skip disconnected graphs.
+
+    Raises:
+        UsageError: If the normalization is unknown or "sym" is combined with directed graphs.
     """
+    if norm not in ("rw", "sym") or (norm == "sym" and directed):
+        raise UsageError(f"norm {norm!r} is not supported; choose 'rw', or 'sym' if undirected")
     pairs = [(i, j) for i in range(nodes) for j in range(nodes) if i < j or (directed and i != j)]
     labelings = list(_labelings(nodes, classes))
     scale = lcm(*range(1, nodes + 1))

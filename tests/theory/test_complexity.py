@@ -1,4 +1,4 @@
-"""The counts of section 4.3 against a built layer, counted operations and PyTorch's counter."""
+"""Compare the counts of section 4.3 with a built layer, an evaluation and PyTorch's counter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from acm.theory.complexity import (
     shared_operations,
 )
 
-# A path, a triangle with a tail and an isolated node, a star.
 GRAPHS = {
     "path": (4, [(0, 1), (1, 2), (2, 3)]),
     "isolated": (6, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)]),
@@ -46,20 +45,20 @@ def sizes(low, high, f_in: int, f_out: int) -> dict:
 
 
 @pytest.mark.parametrize("f_in, f_out", [(1, 1), (5, 7), (7, 5), (30, 64), (64, 5)])
-def test_parameters_are_those_of_a_built_layer(f_in, f_out):
+def test_parameters_equal_those_of_a_built_layer(f_in, f_out):
     built = sum(p.numel() for p in ACMConv(f_in, f_out).parameters())
     assert parameters().subs({F_IN: f_in, F_OUT: f_out}) == built
     printed = printed_parameters().subs({F_IN: f_in, F_OUT: f_out})
     assert (printed == built) == (f_in == f_out)
 
 
-def test_the_printed_parameters_miss_by_the_difference_of_the_widths():
+def test_the_printed_parameters_are_wrong_by_the_difference_of_the_widths():
     assert sp.expand(printed_parameters() - parameters() - 3 * (F_IN - F_OUT)) == 0
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("f_in, f_out", [(3, 2), (2, 4)])
-def test_operations_as_they_are_counted_one_by_one(name, f_in, f_out):
+def test_formulas_equal_the_counted_operations(name, f_in, f_out):
     low, high = graph(name)
     torch.manual_seed(f_in)
     layer = ACMConv(f_in, f_out).double()
@@ -70,9 +69,9 @@ def test_operations_as_they_are_counted_one_by_one(name, f_in, f_out):
         "W_mix": layer.weight_mix.tolist(),
     }
     out, count = evaluate(x.tolist(), low.tolist(), high.tolist(), weights)
-    # What was counted is the layer and nothing else.
-    theirs = layer(x, low_pass_of(name))
-    torch.testing.assert_close(torch.tensor(out, dtype=torch.double), theirs.detach())
+    # The counting evaluation computes the same output as the layer.
+    expected = layer(x, low_pass_of(name))
+    torch.testing.assert_close(torch.tensor(out, dtype=torch.double), expected.detach())
     at = sizes(low, high, f_in, f_out)
     formulas = {step: int(f.subs(at)) for step, f in (operations() | functions()).items()}
     assert dict(count) == formulas
@@ -88,23 +87,23 @@ def low_pass_of(name: str):
     return low_pass(edges, n, torch.ones(edges.shape[1], dtype=torch.double))
 
 
-def test_the_printed_eight_is_no_sum_of_the_steps():
+def test_no_sum_of_steps_gives_the_printed_factor_8():
     parts = operations()
     missing = sp.expand(sum(parts.values()) - printed_operations())
     assert missing == 3 * N * F_OUT
-    # Term by term: every other term of the print is one of the steps, as counted.
+    # Every other term of the printed formula equals one of the steps.
     printed = sp.expand(printed_operations())
     assert printed.coeff(F_IN) == sp.expand(parts["transform"]).coeff(F_IN)
     assert sp.expand(printed - parts["transform"] - parts["filter"] - parts["mix"]) == 8 * N * F_OUT
     assert parts["logits"] + parts["combine"] == 11 * N * F_OUT
-    # Multiplications alone, or additions alone, of step 3 would not give it with the logits either,
-    # but for the two additions; and ReLUs only add to the number.
+    # Of step 3, only the two additions without the multiplications give 8 with the logits. ReLUs
+    # would only increase the count.
     logits = parts["logits"] / (N * F_OUT)
     assert {logits + extra for extra in (3, 5)} == {9, 11} and logits + 2 == 8
 
 
 @pytest.mark.parametrize("n, f_in, f_out", [(6, 3, 2), (5, 4, 7)])
-def test_products_against_pytorchs_counter(n, f_in, f_out):
+def test_matrix_products_equal_pytorchs_count(n, f_in, f_out):
     x = torch.randn(n, f_in)
     filters = [torch.rand(n, n), torch.rand(n, n), None]
     weights = [(torch.randn(f_in, f_out), torch.randn(f_out, 1)) for _ in filters]
@@ -118,10 +117,10 @@ def test_products_against_pytorchs_counter(n, f_in, f_out):
 
 
 @pytest.mark.parametrize("name, isolated", [("path", 0), ("isolated", 1), ("star", 0)])
-def test_what_the_shared_product_saves(name, isolated):
+def test_operations_saved_by_the_shared_product(name, isolated):
     low, high = graph(name)
     at = sizes(low, high, 3, 2)
-    # On an isolated node the high-pass filter is zero, also on the diagonal.
+    # The row of an isolated node in the high-pass filter is zero, including the diagonal.
     assert at[NNZ_HIGH] == at[NNZ_LOW] - isolated
-    more = sp.expand(shared_operations() - sum(operations().values())).subs(at)
-    assert more == len(low) * 2 + 2 * 2 * isolated
+    extra = sp.expand(shared_operations() - sum(operations().values())).subs(at)
+    assert extra == len(low) * 2 + 2 * 2 * isolated

@@ -1,4 +1,4 @@
-"""Every statement of the text about its figures: a graph on which it holds, one on which not."""
+"""Check that every statement about a figure holds on its graph and fails on a changed graph."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from acm.theory.drawing import plot_example
 from acm.theory.examples import EXAMPLES, HARMLESS, HELPED, LIMIT
 from acm.theory.labelled_graph import Example
 
-# Node 1 of Figure 3 without the edges that leave its class, and so on: what makes each statement
-# false, in the order of the statements.
+# Each entry is a changed graph that makes one statement false, in the order of the statements.
 SPOILT = {
     HARMLESS: [
         HARMLESS.changed(add=[(1, 2)]),
@@ -71,7 +70,7 @@ def tensors(example: Example) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.title)
-def test_the_examples_are_what_the_metrics_of_the_package_see(example):
+def test_metrics_of_the_package_equal_the_exact_values(example):
     edges, y = tensors(example)
     assert aggregation_homophily(edges, y) == pytest.approx(float(example.aggregation_homophily()))
     share = len(example.distinguishable()) / len(example.nodes)
@@ -86,33 +85,33 @@ def test_figure_1_is_zero_by_every_earlier_metric():
 
 
 def test_figure_1_holds_for_every_bipartite_graph_without_leaves():
-    # `a` is the part of its own class in a node's row of Â Z, 1/(d + 1), and m1, m2 the means of
-    # `a` over its class and over the other: own mean less other mean of the node's weights.
+    # `a` = 1/(d + 1) is the entry for the node's class in its row of Â Z. The means of `a` over
+    # the node's class and over the other class are m1 and m2.
     a, m1, m2 = sp.symbols("a m1 m2", positive=True)
-    own, other = a * m1 + (1 - a) * (1 - m1), a * (1 - m2) + (1 - a) * m2
-    assert sp.expand(own - other - (1 - 2 * a) * (1 - m1 - m2)) == 0
-    assert sp.expand(own - other - (1 - a) * (1 - m1 - m2)) != 0
-    # Degrees from 2 up give a ≤ 1/3: both factors are positive. A leaf has a = 1/2: a tie.
+    same, other = a * m1 + (1 - a) * (1 - m1), a * (1 - m2) + (1 - a) * m2
+    assert sp.expand(same - other - (1 - 2 * a) * (1 - m1 - m2)) == 0
+    assert sp.expand(same - other - (1 - a) * (1 - m1 - m2)) != 0
+    # Degrees of 2 or more give a ≤ 1/3, so both factors are positive. A leaf has a = 1/2, a tie.
     for seed in range(20):
         rng = np.random.default_rng(seed)
         edges = {(int(v), 4 + int(u)) for v in range(4) for u in rng.choice(5, 3, replace=False)}
         example = Example("", {v: 1 + (v >= 4) for v in range(9)}, tuple(sorted(edges)), {})
         means = [example.means("low", v) for v in example.nodes]
-        for v, (own, other) in zip(example.nodes, means):
+        for v, (same, other) in zip(example.nodes, means):
             degree = len(example.neighbors(v))
-            assert (own > other) if degree > 1 else (own == other) if degree == 1 else True
+            assert (same > other) if degree > 1 else (same == other) if degree == 1 else True
 
 
-def test_a_perfect_matching_has_aggregation_homophily_1_although_all_nodes_become_one():
-    # What the ≥ of Definition 1 does: all weights tie. With a strict > it would be 0.
+def test_a_perfect_matching_has_aggregation_homophily_1_although_all_rows_become_equal():
+    # All weights are equal, so the result is 1 with ≥ of Definition 1 and 0 with a strict >.
     matching = Example("", {1: 1, 2: 1, 3: 2, 4: 2}, ((1, 3), (2, 4)), {})
     assert (matching.low_pass() @ matching.labels == Fraction(1, 2)).all()
     assert matching.aggregation_homophily() == 1
-    assert all(own == other for own, other in (matching.means("low", v) for v in matching.nodes))
+    assert all(same == other for same, other in (matching.means("low", v) for v in matching.nodes))
     assert aggregation_homophily(*tensors(matching), ties=">") == 0
 
 
-def test_which_nodes_of_figure_3_move():
+def test_weights_of_figure_3():
     low = [v for v in HELPED.nodes if HELPED.means("low", v)[0] < HELPED.means("low", v)[1]]
     assert low == [1, 3] and HELPED.aggregation_homophily() == Fraction(5, 7)
     assert HELPED.distinguishable() == HELPED.nodes  # Theorem 2
@@ -123,8 +122,8 @@ def test_which_nodes_of_figure_3_move():
     )
 
 
-def test_neither_metric_sees_the_limitation():
-    # Both average over all other classes, of which the large cluster is the most.
+def test_neither_metric_detects_the_limitation():
+    # Both metrics average over all other classes, and most of these nodes are in class 2.
     assert len(LIMIT.distinguishable()) == len(LIMIT.nodes)
     assert LIMIT.aggregation_homophily() == 1
     assert LIMIT.weight("high", 1, 13) > 0 and LIMIT.weight("high", 3, 11) > 0

@@ -1,4 +1,4 @@
-"""Theorem 1 and its extension (App. D), and that wrong formulas fail."""
+"""Check Theorem 1 and the extension (App. D), and that wrong formulas fail."""
 
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -8,10 +8,11 @@ import pytest
 import sympy as sp
 from scipy.stats import norm
 
+from acm.errors import UsageError
 from acm.theory import extension
 from acm.theory import theorem1 as t
 
-#: C, d, h: thirty, with the minimiser of each C and d where it is a homophily.
+#: Thirty triples of C, d and h, which include the minimizer for each pair of C and d.
 TRIPLES = [
     (classes, degree, homophily)
     for classes, degree in [(2, 3), (2, 10), (3, 4), (4, 9), (5, 4), (5, 14)]
@@ -25,16 +26,16 @@ def at(expression, classes, degree, homophily=t.h):
 
 @pytest.mark.parametrize("classes, degree", [(2, 1), (2, 3), (2, 4), (3, 2), (3, 3), (4, 2)])
 @pytest.mark.parametrize("same", [True, False])
-def test_expectations_by_going_through_all_draws(classes, degree, same):
-    found = t.enumerated_similarity(classes, degree, same)
-    assert found == sp.Poly(at(t.expected_similarity(same), classes, degree), t.h)
-    assert found != sp.Poly(at(t.expected_similarity(not same), classes, degree), t.h)
+def test_expectations_equal_the_enumeration_of_all_draws(classes, degree, same):
+    enumerated = t.enumerated_similarity(classes, degree, same)
+    assert enumerated == sp.Poly(at(t.expected_similarity(same), classes, degree), t.h)
+    assert enumerated != sp.Poly(at(t.expected_similarity(not same), classes, degree), t.h)
 
 
 def test_the_difference_is_the_printed_one():
     assert sp.simplify(t.difference() - t.printed_difference()) == 0
     assert at(t.printed_difference(), 5, 14, sp.Rational(1, 7)) == 0
-    # One self-loop less, or inter-class edges over C classes, is another function.
+    # A formula without the self-loop, or with one more class, is different.
     without_loop = (((t.C - 1) * t.h * t.d - (1 - t.h) * t.d) / ((t.C - 1) * t.d)) ** 2
     all_classes = t.printed_difference().subs(t.C, t.C + 1)
     for wrong in (without_loop, all_classes):
@@ -47,7 +48,7 @@ def test_minimum_for_a_fixed_degree():
     assert sp.simplify(t.difference().subs(t.h, point)) == 0
     curvature = sp.factor(sp.diff(t.difference(), t.h, 2))
     assert sp.simplify(curvature - 2 * (t.C * t.d / ((t.C - 1) * (t.d + 1))) ** 2) == 0
-    # The printed consequence, by d = d_intra / h.
+    # With d = d_intra / h the minimizer is the one that the paper prints.
     (intra,) = sp.solve(sp.Eq(t.h, point.subs(t.d, t.d_intra / t.h)), t.h)
     assert sp.simplify(intra - t.d_intra / (t.C * t.d_intra + t.C - 1)) == 0
     assert intra.subs({t.C: 5, t.d_intra: 2}) == sp.Rational(1, 7)
@@ -56,7 +57,7 @@ def test_minimum_for_a_fixed_degree():
 def test_minimum_leaves_the_unit_interval_for_small_degrees():
     point = t.minimizer()
     assert at(point, 5, 4) == 0 and at(point, 5, 3) < 0
-    # There g is least at h = 0, and not zero.
+    # For d < C − 1, g has its minimum at h = 0, and the minimum is positive.
     g = at(t.difference(), 5, 2)
     assert g.subs(t.h, 0) == sp.Rational(1, 36)
     assert all(g.subs(t.h, sp.Rational(k, 20)) > g.subs(t.h, 0) for k in range(1, 21))
@@ -71,28 +72,28 @@ def test_minimum_for_fixed_intra_class_edges():
     assert sp.simplify(root**2 - g) == 0
     slope = sp.factor(sp.diff(root, t.h)).subs(t.C, sp.Symbol("K", positive=True) + 1)
     assert slope.is_positive
-    # It is convex up to one half more than d_intra / 2, and no further.
+    # g is convex only up to the point `claim`.
     bend = sp.solve(sp.diff(g, t.h, 2), t.h)
     claim = t.d_intra / 2 + 3 * t.d_intra / (2 * (t.C * t.d_intra + t.C - 1))
     assert [sp.simplify(b - claim) for b in bend] == [0]
     assert claim.subs({t.C: 5, t.d_intra: 2}) > 1 > claim.subs({t.C: 5, t.d_intra: 1})
 
 
-def test_uniform_choice_among_the_other_classes_is_needed():
-    # Class c sends all its outward edges to class c + 1 of three: then g depends on which class.
-    own = (t.h * t.d + 1) / (t.d + 1)
+def test_the_theorem_needs_equally_likely_other_classes():
+    # All outward edges of class c go to class c + 1 of three, so g depends on the other class.
+    stay = (t.h * t.d + 1) / (t.d + 1)
     away = (1 - t.h) * t.d / (t.d + 1)
-    rows = sp.Matrix([[own, away, 0], [0, own, away], [away, 0, own]])
+    rows = sp.Matrix([[stay, away, 0], [0, stay, away], [away, 0, stay]])
     similarity = rows * rows.T
-    half = {t.h: sp.Rational(1, 5), t.d: 5, t.C: 3}
-    found = (similarity[0, 0] - similarity[0, 1]).subs(half)
-    assert found == sp.Rational(1, 3) and t.printed_difference().subs(half) == 0
+    values = {t.h: sp.Rational(1, 5), t.d: 5, t.C: 3}
+    cyclic = (similarity[0, 0] - similarity[0, 1]).subs(values)
+    assert cyclic == sp.Rational(1, 3) and t.printed_difference().subs(values) == 0
 
 
 def test_simulation_on_the_theorems_own_draws():
-    """Each 99 % interval may miss once in a hundred: of 30, more than 3 do in one run of 3,000.
+    """Allow 3 of 30 intervals at 99 % to miss, since more misses have a probability of 1/3,000.
 
-    All at once are held at 99 % too (Bonferroni). The seed is the first that was tried.
+    A Bonferroni interval at 99 % must contain all 30 values. The seed is the first one tried.
     """
     assert len(set(TRIPLES)) == 30
     rng = np.random.default_rng(0)
@@ -101,7 +102,7 @@ def test_simulation_on_the_theorems_own_draws():
     for triple in TRIPLES:
         mean, error = t.simulate_pairs(rng, *triple, draws=20_000)
         right = float(at(t.printed_difference(), *triple))
-        # As if the self-loop were not there.
+        # The wrong formula omits the self-loop.
         wrong = float(at(((t.C * t.h - 1) / (t.C - 1)) ** 2, *triple))
         assert abs(mean - right) <= joint * error, triple
         misses += abs(mean - right) > single * error
@@ -111,20 +112,20 @@ def test_simulation_on_the_theorems_own_draws():
 
 
 @pytest.mark.parametrize("classes, n, degree", [(2, 2, 2), (2, 3, 3), (3, 2, 2)])
-def test_what_the_node_itself_adds(classes, n, degree):
+def test_the_node_itself_adds_the_variance_of_a_row(classes, n, degree):
     g = sp.Poly(at(t.difference(), classes, degree), t.h)
     excess = sp.Poly(at(t.row_variance(), classes, degree) / n, t.h)
-    # From definition 1, over all draws of all nodes: without v itself it is g, with it more.
+    # By definition 1, over all draws, the mean is g without v and larger with v.
     as_poly = {w: extension.moment((n,) * classes, degree, 1, with_self=w) for w in (True, False)}
     coefficients = {w: p.all_coeffs() for w, p in as_poly.items()}
     assert coefficients[False] == g.all_coeffs()
     assert coefficients[True] == (g + excess).all_coeffs() != g.all_coeffs()
 
 
-def test_the_node_itself_by_its_draws():
-    found = t.enumerated_similarity(3, 2, same=True, node=True)
+def test_the_similarity_of_a_node_with_itself():
+    enumerated = t.enumerated_similarity(3, 2, same=True, node=True)
     claim = at(t.expected_similarity(True) + t.row_variance(), 3, 2)
-    assert found == sp.Poly(claim, t.h)
+    assert enumerated == sp.Poly(claim, t.h)
 
 
 def test_how_far_the_node_itself_moves_the_minimum():
@@ -136,7 +137,7 @@ def test_how_far_the_node_itself_moves_the_minimum():
     assert -1e-4 < moved < 0
 
 
-def test_undirected_rounds_are_regular_and_as_homophilic_as_asked():
+def test_matchings_are_perfect_and_have_homophily_h():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(4), 30)
     share = []
@@ -157,7 +158,7 @@ def test_regular_graphs_agree_up_to_the_node_itself(model, homophily):
         mean, error = t.simulate_graphs(rng, model, 5, 40, 14, homophily, 60, with_self)
         assert abs(mean - g - excess * with_self) < 4 * error
         if homophily < 0.2 and with_self:
-            assert abs(mean - g) > 4 * error, "u = v can be seen"
+            assert abs(mean - g) > 4 * error, "u = v has a measurable effect"
 
 
 def test_shared_edges_move_the_minimum_of_small_graphs_down():
@@ -170,7 +171,7 @@ def test_shared_edges_move_the_minimum_of_small_graphs_down():
 
 
 def test_adding_the_reverse_edges_moves_the_minimum():
-    """Along d_intra = 2: from 1/7 to 0.166, nearly that of d_intra = 4."""
+    """Check that the minimizer for d_intra = 2 moves from 1/7 to 0.166, nearly to 1/6."""
     point = t.minimizer_symmetrized(5, 2)
     assert 0.166 < point < 4 / 24
     rng = np.random.default_rng(0)
@@ -183,10 +184,10 @@ def test_adding_the_reverse_edges_moves_the_minimum():
 
 
 @pytest.mark.parametrize("sizes, degree", [((2, 2), 2), ((2, 3), 1), ((3, 2), 2), ((2, 2, 2), 1)])
-def test_distribution_against_graph_by_graph(sizes, degree):
+def test_distribution_equals_the_enumeration_of_all_graphs(sizes, degree):
     homophily = Fraction(3, 10)
-    found = extension.probability(sizes, degree).eval(sp.Rational(3, 10))
-    assert Fraction(int(found.p), int(found.q)) == extension.brute_force(sizes, degree, homophily)
+    value = extension.probability(sizes, degree).eval(sp.Rational(3, 10))
+    assert Fraction(int(value.p), int(value.q)) == extension.brute_force(sizes, degree, homophily)
 
 
 @pytest.mark.parametrize("classes, degree", [(2, 1), (2, 2), (2, 3), (3, 2), (3, 3), (4, 1)])
@@ -195,10 +196,10 @@ def test_rv_is_not_symmetric(classes, degree):
         assert extension.third_central_moment((n,) * classes, degree, Fraction(3, 10)) != 0
 
 
-def test_symmetry_would_be_seen():
-    # Without edges within a class each of two classes has one possible row: RV is constant.
+def test_third_moment_is_zero_for_a_constant_and_correct_otherwise():
+    # With two classes and no edges within a class each row is fixed, so RV is constant.
     assert extension.third_central_moment((2, 2), 3, Fraction(0)) == 0
-    # The moments are those of the distribution itself.
+    # Compute the same moment from the distribution.
     half = Fraction(1, 2)
     values = {}
     for (value, _), ways in extension.outcomes((2, 2), 2).items():
@@ -212,9 +213,9 @@ def test_symmetry_would_be_seen():
 def small_cases():
     for nodes in range(4, 8):
         for classes in range(2, nodes // 2 + 1):
-            for rest in combinations_with_replacement(range(2, nodes), classes - 1):
-                if nodes - sum(rest) >= 2:
-                    yield nodes - sum(rest), *rest
+            for others in combinations_with_replacement(range(2, nodes), classes - 1):
+                if nodes - sum(others) >= 2:
+                    yield nodes - sum(others), *others
 
 
 def test_no_graph_of_seven_nodes_breaks_the_bound():
@@ -225,12 +226,12 @@ def test_no_graph_of_seven_nodes_breaks_the_bound():
             assert extension.below_half(sizes, degree) == []
 
 
-def test_two_classes_break_the_bound_from_a_size_on():
+def test_two_classes_break_the_bound_from_117_nodes_per_class_on():
     for n, degree in [(2, 2), (3, 1), (4, 3)]:
-        found = extension.probability((n, n), degree).eval(sp.Rational(3, 11))
+        value = extension.probability((n, n), degree).eval(sp.Rational(3, 11))
         claim = extension.two_class_probability(n, degree, Fraction(3, 11))
-        assert Fraction(int(found.p), int(found.q)) == claim
-    # All h where the limit is below one half, (1/4, 1 − √½), and some beyond, in thousandths.
+        assert Fraction(int(value.p), int(value.q)) == claim
+    # The grid covers (1/4, 1 − √½), where the limit is below one half, and some h outside.
     grid = [Fraction(k, 1000) for k in range(245, 300, 2)]
     assert min(extension.two_class_probability(116, 2, p) for p in grid) > Fraction(1, 2)
     assert extension.two_class_probability(117, 2, Fraction(281, 1000)) < Fraction(1, 2)
@@ -242,8 +243,8 @@ def test_two_classes_break_the_bound_from_a_size_on():
 def test_limit_of_large_classes(classes, degree, homophily):
     limit = float(extension.limit_probability(classes, degree, Fraction(homophily)))
     rng = np.random.default_rng(0)
-    found = extension.simulate(rng, classes, 10**8, degree, float(homophily), 20_000)
-    assert abs(found - limit) < 4 * np.sqrt(limit * (1 - limit) / 20_000)
+    share = extension.simulate(rng, classes, 10**8, degree, float(homophily), 20_000)
+    assert abs(share - limit) < 4 * np.sqrt(limit * (1 - limit) / 20_000)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 7])
@@ -254,3 +255,8 @@ def test_the_limit_fails_on_one_side_of_the_minimum(classes):
             assert low + high == 1 and min(low, high) < Fraction(1, 2)
         elif classes == 2:
             assert min(low, high) > Fraction(1, 2)
+
+
+def test_unknown_models_are_rejected():
+    with pytest.raises(UsageError, match="unknown model 'both'"):
+        t.draw_rows(np.random.default_rng(0), "both", 2, 4, 2, 0.5)

@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 import torch
 
+from acm.errors import UsageError
 from acm.metrics import diversification_distinguishability
 from acm.theory import theorem2 as t
 
@@ -129,6 +130,12 @@ def test_more_classes_cost_distinguishability_only_where_edges_follow_labels():
     apart = [t.random_share(rng, classes, 0.2, 10) for classes in (2, 6, 8, 10)]
     assert apart[0] == 1 and sorted(apart, reverse=True) == apart and apart[-1] < 0.6
     assert [t.random_share(rng, classes, 1, 10) for classes in (2, 10)] == [1, 1]
+
+
+@pytest.mark.parametrize("norm, directed", [("both", False), ("sym", True)])
+def test_unsupported_norms_are_rejected(norm, directed):
+    with pytest.raises(UsageError, match="is not supported"):
+        next(t.counterexamples(2, 2, norm, directed))
 
 
 @pytest.mark.data
