@@ -3,8 +3,7 @@
 Environment variables:
     ACM_DATA_MIRROR: A folder or http(s) address that replaces the public base address.
     ACM_DATA_CACHE: The folder of downloaded files.
-    ACM_DATA_TIMEOUT: Seconds; a download fails if the server sends nothing for this time, or
-        less than a kilobyte per second over it. The default is 20.
+    ACM_DATA_TIMEOUT: Seconds without data (20 by default), after which a download fails.
 """
 
 from __future__ import annotations
@@ -26,10 +25,7 @@ MINIMUM_RATE = 1024  # bytes per second
 
 
 class FileStatus(NamedTuple):
-    """Result of a check of one raw file: its state is "ok", "missing" or "damaged".
-
-    Size, checksum and location are those of the file on disk, and None for a missing file.
-    """
+    """The state of a raw file: "ok", "missing" or "damaged", with what is on disk."""
 
     file: RawFile
     state: str

@@ -26,7 +26,7 @@ from acm.registry import MODELS
 
 Row = TypeVar("Row", bound=Validation)
 
-#: Why a row of a file is not handed out.
+# Why a row of a file is not handed out.
 OTHER_NUMERICS = "another numerics version"
 OTHER_RULE = "another training rule"
 UNREGISTERED = "a model that is not registered here"
@@ -36,8 +36,8 @@ REPEATED = "a trial that is there twice"
 class Store:
     """Read and append the records of a CSV file.
 
-    A line that a kill or a full disk has cut short has no end: it is not read, and the next append
-    removes it. Several processes may append at once. Of two records of a trial the first counts.
+    A line that a kill or a full disk has cut short is not read, and the next append removes it.
+    Several processes may append at once. Of two records of a trial the first counts.
 
     Args:
         path: The file; it and its folder are made with the first record.
@@ -97,13 +97,7 @@ class Store:
         return self.extend([record])[0]
 
     def extend(self, records: Sequence[Row]) -> list[Row]:
-        """Add records in one write; of a trial that the file has, its record stays.
-
-        Args:
-            records: New records.
-
-        Returns:
-            The record of each trial that is now in the file.
+        """Add records in one write, and return the record that each trial has in the file.
 
         Raises:
             UsageError: If the file cannot be written (the disk may be full), is not a run store, or
@@ -269,10 +263,8 @@ def _fault(record: Validation) -> str:
     for name in ("lr", "weight_decay", "dropout", "val_loss", "seconds"):
         if not math.isfinite(getattr(record, name)):
             return f"{name} is {getattr(record, name)}: a finite number is needed"
-    for name in ("split", "seed", "best_epoch"):
-        if getattr(record, name) < 0:
-            return f"{name} is {getattr(record, name)}: from 0"
-    return ""
+    negative = [name for name in ("split", "seed", "best_epoch") if getattr(record, name) < 0]
+    return f"{negative[0]} is {getattr(record, negative[0])}: from 0" if negative else ""
 
 
 def results(table: str, kind: type[Row] = Record, numerics: int = NUMERICS) -> Store:
@@ -283,7 +275,7 @@ def results(table: str, kind: type[Row] = Record, numerics: int = NUMERICS) -> S
         kind, numerics: As in `Store`.
 
     Raises:
-        UsageError: If there is no such file; the line names the files.
+        UsageError: If there is no such file.
     """
     folder = Path(__file__).parents[2] / "results"
     tables = sorted(path.stem for path in folder.glob("*.csv"))

@@ -96,16 +96,13 @@ def train(
         keep_weights: Whether the results hold models with the selected weights.
         keep_going: Whether to return a trial whose loss stops being a number, with
             `TrainingResult.error`; otherwise an error is raised after all trials.
-        on_epoch: Called after each epoch with its number and the number of trials in the batch. An
-            error that it raises ends the training.
+        on_epoch: Called after each epoch with its number and the number of trials in the batch.
 
     Raises:
-        UsageError: If an argument has the wrong kind or range, if the model cannot draw weights or
-            has none to train, or if a loss stops being a number.
+        UsageError: If an argument is wrong, if the model has no weights to draw or train, or if a
+            loss stops being a number.
     """
-    trials = (
-        [trials] if isinstance(trials, Setting) or not isinstance(trials, Iterable) else [*trials]
-    )
+    trials = [*trials] if isinstance(trials, Iterable) else [trials]
     check_call(model, x, protocol, on_epoch)
     for trial in trials:
         check_setting(trial, y, model)

@@ -33,7 +33,8 @@ def acm(*arguments, cwd=None, env=None):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], *([c, "--help"] for c in ("run", "models", "data")), ["data", "list"], ["models"]]
+    "arguments",
+    [["--help"], *([c, "--help"] for c in ("run", "models", "data")), ["data", "list"], ["models"]],
 )
 def test_help_and_names_need_no_heavy_import(arguments):
     # What makes `acm --help` quick is that none of these is loaded; a clock would test the machine.
