@@ -20,8 +20,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from acm.data.names import DATASETS, REGISTRY, RawFile, raw_files
 from acm.errors import UsageError
 
-PUBLIC_BASE = "https://raw.githubusercontent.com"
-MINIMUM_RATE = 1024  # bytes per second
+PUBLIC_BASE, MINIMUM_RATE = "https://raw.githubusercontent.com", 1024  # bytes per second
 
 
 class FileStatus(NamedTuple):

@@ -88,8 +88,7 @@ def train(
         x: Node features as the model takes them.
         graph: `edge_index` or a filter, as the model takes it.
         y: Classes, `[N]`. Only labels of training and validation nodes are read.
-        trials: Settings, or one setting.
-        protocol: Training rule.
+        trials, protocol: Settings, or one setting; and the training rule.
         batch: Largest number of trials in one loop; by default what is fastest and fits.
         stack: Whether to train several trials in one loop; by default `model.stackable`. Without
             that attribute trials are trained one by one.
