@@ -1,9 +1,8 @@
 """The inner loops of training on a CPU, compiled by Numba.
 
-Each function here is a formula that another room states in PyTorch operations (`acm.filters`,
-`acm.nn`, `acm.training`), written as one pass over memory. Every trial of a batch is a loop of its
-own, cut into parts by its size alone, so what a trial gets depends neither on what runs beside it
-nor on the number of threads.
+Each function computes in one pass over memory what `acm.filters`, `acm.nn` or `acm.training` state
+in PyTorch operations. Every trial of a batch is a separate loop, divided into parts by its size. So
+the outcome of a trial depends neither on the other trials nor on the number of threads.
 
 Without Numba, with `ACM_COMPILED=0`, and for tensors on another device, callers use PyTorch
 operations: the results then agree within rounding, and a trial still does not depend on its batch.
@@ -36,23 +35,23 @@ def _loops():
     return loops
 
 
-_HERE = threading.local()  # how many threads share the loops that this one calls
+_HERE = threading.local()  # the number of threads that share the loops of this thread
 _TYPES = torch.float32, torch.float64
 _NONE = {kind.itemsize: torch.empty(0, dtype=kind) for kind in _TYPES}
-_SMALL = 2**15  # elements a thread; for less it is not worth waking
+_SMALL = 2**15  # a thread with fewer elements than this is not worth waking
 
 
 def _parts(rows: int) -> int:
-    """Into how many parts the rows of a trial are cut, whatever the number of threads."""
+    """Return into how many parts the rows of a trial are divided, for any number of threads."""
     return max(1, min(16, rows // 256))
 
 
 def _run(name: str, batch: int, parts: int, work: int, *arguments) -> None:
-    """Call a loop for all parts of all trials; `work` is the number of elements it goes through."""
+    """Call a loop for all parts of all trials; `work` is the number of elements in the loop."""
     loop: Callable[..., None] = getattr(_loops(), name)
     total = batch * parts
     number = min(getattr(_HERE, "threads", 1), total, max(1, work // _SMALL))
-    if number <= 1:  # 0 where there is nothing to do
+    if number <= 1:  # 0 for an empty batch
         loop(*arguments, parts, 0, total)
         return
     ends = [total * k // number for k in range(number + 1)]
@@ -72,7 +71,7 @@ def _helpers() -> ThreadPoolExecutor:
 
 @contextmanager
 def threads(number: int):
-    """Share the loops that this thread calls among so many threads."""
+    """Share the loops that this thread calls among a number of threads."""
     before = getattr(_HERE, "threads", 1)
     _HERE.threads = number
     try:
@@ -82,29 +81,29 @@ def threads(number: int):
 
 
 def compiler() -> str:
-    """What compiles the loops, with its version; without it, that it is missing."""
+    """Return the name and version of the compiler, or that there is none."""
     return f"numba {version('numba')}" if _loops() is not None else "no numba"
 
 
 def supports(*tensors: Tensor) -> bool:
-    """Whether the loops can take these tensors: on a CPU, all float32 or all float64."""
+    """Return whether the loops take these tensors: on a CPU, all float32 or all float64."""
     kind = tensors[0].dtype
     if kind not in _TYPES or _loops() is None:
         return False
-    for t in tensors:  # without `all`, whose generator takes as long as the rest
+    for t in tensors:  # `all` with a generator would double the time of this check
         if not t.is_cpu or t.dtype != kind:
             return False
     return True
 
 
 def numpy(x: Tensor) -> np.ndarray:
-    """A tensor's memory as an array: its views cost Python a tenth of what the tensor's do."""
+    """Return a tensor's memory as an array, whose views cost a tenth of a tensor's views."""
     return x.numpy(force=True)  # on a CPU no copy
 
 
 def _empty(like: np.ndarray, *shape: int) -> np.ndarray:
-    # PyTorch's memory begins on a cache line; with NumPy's, products take a tenth longer. To ask
-    # `torch.empty` takes twice as long as a tensor that knows its type.
+    # PyTorch's memory begins on a cache line, which makes products a tenth faster than NumPy's.
+    # `new_empty` takes half the time of `torch.empty`.
     return _NONE[like.itemsize].new_empty(shape).numpy()
 
 
@@ -116,14 +115,14 @@ def sparse_product(
     out: np.ndarray | None = None,
     width: int | None = None,
 ) -> np.ndarray:
-    """`M x` for a CSR matrix `M`: one product for each trial.
+    """Return `M x` for a CSR matrix `M`: one product for each trial.
 
     Args:
         crow, col: The pattern, int32.
         value: Stored values, `[B, nnz]`, or `[1, nnz]` for the same in all trials.
-        x: `[B, K, F]`, or `[1, K, F]`. Columns of a wider array will do.
-        out: `[B, M, F]`, to which the product is added; by default a new array.
-        width: How many columns of `x` count, from the first; by default all. Also of `out`.
+        x: `[B, K, F]`, or `[1, K, F]`; it may be a view of columns of a wider array.
+        out: Array `[B, M, F]` to which the product is added; by default a new array.
+        width: Number of leading columns of `x` and `out` that are used; by default all.
     """
     new, width = out is None, x.shape[2] if width is None else width
     if out is None:
@@ -149,8 +148,10 @@ def sparse_product(
 
 
 def _flat(x: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """The memory of a `[B, N, F]` array from its first element on, and how far apart its trials
-    and its rows are; trials that share one are not apart at all."""
+    """Return the memory of a `[B, N, F]` array and the distances between its trials and rows.
+
+    The distance between trials is 0 for an array `[1, N, F]` that all trials share.
+    """
     steps = [step // x.itemsize for step in x.strides]
     if x.flags.c_contiguous:
         flat = x.reshape(-1)
@@ -160,12 +161,12 @@ def _flat(x: np.ndarray) -> tuple[np.ndarray, int, int]:
     return flat, steps[0] if len(x) > 1 else 0, steps[1]
 
 
-#: Dense matrices of more elements than this are for the libraries' products.
+#: Larger dense matrices are multiplied by PyTorch.
 NARROW = 2**14
 
 
 def dense_product(a: Tensor, b: Tensor) -> Tensor:
-    """`A B`, `[B, N, F]`: `[B, N, K]`, or `[1, N, K]`, times a narrow `[B, K, F]`."""
+    """Return `A B`, `[B, N, F]`, of `[B, N, K]` or `[1, N, K]` and a narrow `[B, K, F]`."""
     out = b.new_empty(len(b), a.shape[1], b.shape[2])
     work = a.shape[1] * b.numel() // 8
     _run("dense_product", len(b), _parts(a.shape[1]), work, *_whole(a, b), numpy(out))
@@ -173,7 +174,7 @@ def dense_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def transposed_product(a: Tensor, b: Tensor) -> Tensor:
-    """`Aᵀ B`, a narrow `[B, K, F]`: of `[B, N, K]`, or `[1, N, K]`, and `[B, N, F]`."""
+    """Return `Aᵀ B`, a narrow `[B, K, F]`, of `[B, N, K]` or `[1, N, K]` and `[B, N, F]`."""
     parts = _parts(a.shape[1])
     out = b.new_empty(len(b), parts, a.shape[2], b.shape[2])
     work = a.shape[1] * out.numel() // parts // 8
@@ -186,12 +187,12 @@ def _whole(*tensors: Tensor) -> list[np.ndarray]:
 
 
 def _total(parts: Tensor) -> Tensor:
-    """The sum over the parts of a trial, `[B, parts, …]`."""
+    """Return the sum over the parts of each trial, `[B, parts, …]`."""
     return parts.sum(1) if parts.shape[1] > 1 else parts.select(1, 0)
 
 
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    """`x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.stacked`."""
+    """Return `x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.stacked`."""
     out = x.new_empty(len(p), *x.shape[1:])
     size = out.numel() // max(1, len(out))
     (flat,) = _whole(x)
@@ -202,16 +203,16 @@ def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
 
 
 def mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale):
-    """Steps 1 (its end) to 3 of section 4.3 in one pass; see `acm.nn.mixing`.
+    """Compute steps 1 to 3 of section 4.3 after the products with weights; see `acm.nn.mixing`.
 
     Args:
         h: `X W` of every channel, an array `[B, N, K, F]`.
-        smooth: `H_LP` times those of `h` that are filtered, `[B, N, S, F]`.
+        smooth: `H_LP` times the filtered channels of `h`, `[B, N, S, F]`.
         w_tilde, w_mix: `[B, K, F]` and `[B, K, K]`.
         kinds: 0 for low-pass, 1 for high-pass, 2 for identity, of each channel.
 
     Returns:
-        The mixed output, `[B, N, F]`, and `α` and `σ`, one after the other, `[2, B, N, K]`.
+        The mixed output, `[B, N, F]`, and `α` and `σ` in one array, `[2, B, N, K]`.
     """
     batch, nodes, channels, width = h.shape
     out, weights = _empty(h, batch, nodes, width), _empty(h, 2, batch, nodes, channels)
@@ -222,7 +223,7 @@ def mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale):
 
 
 def mix_backward(grad, h, smooth, w_tilde, w_mix, weights, kinds, relu, temperature, scale):
-    """The gradients of `mix` in `h`, `smooth`, `w_tilde` and `w_mix`."""
+    """Return the gradients of `mix` with respect to `h`, `smooth`, `w_tilde` and `w_mix`."""
     parts = _parts(h.shape[1])
     inputs = map(np.ascontiguousarray, (grad, h, smooth, w_tilde, w_mix, *weights))
     rest = kinds, relu, temperature, scale
@@ -233,14 +234,13 @@ def mix_backward(grad, h, smooth, w_tilde, w_mix, weights, kinds, relu, temperat
 
 
 def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction, eps) -> None:
-    """One step of Adam or AdamW on stacked weights, in place; see `acm.training.optimizer`.
+    """Do one step of Adam or AdamW on stacked weights, in place; see `acm.training.optimizer`.
 
     Args:
-        states: Of each weight: itself, and its means of gradients and of their squares, `[B, …]`,
-            as `arrays` gives them.
-        gradients: One a weight, `[B, …]`, or `None` for one that stays.
-        rate, decay, l2: One a trial, `[B]`, as arrays.
-        correction: Of the means, one a weight.
+        states: For each weight the weight and its two moments, as `arrays` returns them.
+        gradients: For each weight its gradient, `[B, …]`, or `None` if the weight stays the same.
+        rate, decay, l2: One value per trial, `[B]`, as arrays.
+        correction: For each weight the bias corrections of the moments.
     """
     for (w, m, v), g, unbiased in zip(states, gradients, correction):
         if g is not None:
@@ -250,18 +250,18 @@ def adam(states: Sequence[tuple], gradients, rate, decay, l2, betas, correction,
 
 
 def arrays(*tensors: Tensor) -> tuple:
-    """The same memory as arrays `[B, size]`."""
+    """Return tensors `[B, …]` as arrays `[B, size]` that share their memory."""
     return tuple(numpy(t.view(len(t), -1)) for t in tensors)
 
 
 def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool):
-    """Cross-entropy of every trial over some of the nodes, in one pass; see `acm.training.trainer`.
+    """Compute the cross-entropy of every trial in one pass; see `acm.training.trainer`.
 
     Args:
         logits: `[B, N, C]`.
         y: Classes, `[B, N]`.
-        share: What a node counts, `[B, N]`.
-        gradient: Whether the gradient in the logits is asked for.
+        share: Weight of each node, `[B, N]`.
+        gradient: Whether to return the gradient with respect to the logits as well.
 
     Returns:
         The loss, `[B]`, the most likely class of each node, `[B, N]`, and the gradient, or `None`.

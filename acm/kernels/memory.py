@@ -1,4 +1,4 @@
-"""Memory that is freed stays with the process, ready for the next epoch."""
+"""Keep freed memory in the process for the next epoch."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of glibc's malloc.h
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Ask the C library not to hand freed memory back to the system; whether it will.
+    """Ask the C library to keep freed memory, and return whether it accepts.
 
-    An epoch frees what the next one needs again, and every page that comes back from the system
-    costs a fault: 2,400 an epoch on Film, and a quarter of the time.
+    Call it only in a process that belongs to this package. Otherwise each epoch returns its memory
+    to the system and pays for page faults: 2,400 per epoch on Film, a quarter of the time.
     """
     if platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
-    asked = ((_MMAP_THRESHOLD, 2**30), (_TRIM_THRESHOLD, 2**31 - 1), (_ARENA_MAX, 1))
-    return all([bool(mallopt(option, value)) for option, value in asked])
+    options = ((_MMAP_THRESHOLD, 2**30), (_TRIM_THRESHOLD, 2**31 - 1), (_ARENA_MAX, 1))
+    return all([bool(mallopt(option, value)) for option, value in options])

@@ -1,8 +1,8 @@
-"""The loops themselves; `acm.kernels` says what each computes.
+"""The compiled loops; `acm.kernels` says what each computes.
 
-The rows of every trial are cut into parts, by their number alone; a call computes the parts
-`first` to `last − 1` of all trials' parts, so several threads can share them. Each part adds up
-for itself: sums come out alike on any number of threads.
+The rows of every trial are divided into parts by their number alone. A call computes the parts
+from `first` to `last − 1` of all trials, so several threads can share the work. Each part has its
+own sum, so sums are equal for any number of threads.
 """
 
 from acm.kernels.loops.elements import adam, cross_entropy, dropout

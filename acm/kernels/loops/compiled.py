@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numba
 
-# Sums may be regrouped (else no loop that adds up could use the vector unit); what is not a number
-# stays so, for the trainer asks.
+# Sums may be regrouped, so that the vector unit can compute them. NaN stays NaN, since the trainer
+# tests for it.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -26,21 +26,21 @@ drop_stale_code(Path(__file__).parent)
 
 
 def exact(function):
-    """The same without regrouping, for sums of numbers that nearly cancel."""
+    """Compile without regrouping, for sums of numbers that nearly cancel."""
     return compiled(function, set())
 
 
 def compiled(function, fast=frozenset(_FAST)):
-    """The function in machine code, kept on disk, and free of Python's lock."""
+    """Compile a function, keep the code on disk, and release Python's lock in it."""
     options = dict(nogil=True, fastmath=set(fast), error_model="numpy")
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder can be written to keep the machine code in
+    except RuntimeError:  # no folder for the cache can be written
         return numba.njit(**options)(function)
 
 
 @compiled
 def cut(t, parts, rows):
-    """Of all trials' parts the `t`-th: its trial, which part of it, and the rows from … to."""
+    """Return (trial, part, first row, last row) of work item `t`."""
     part = t % parts
     return t // parts, part, rows * part // parts, rows * (part + 1) // parts

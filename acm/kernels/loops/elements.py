@@ -7,7 +7,7 @@ from acm.kernels.loops.compiled import compiled, cut, exact
 
 @compiled
 def _squares(counter, key):
-    """Widynski's counter-based generator `squares32`: 32 random bits."""
+    """Return 32 random bits of Widynski's counter-based generator `squares32`."""
     low = np.uint64(32)
     x = counter * key
     y = x
@@ -65,7 +65,7 @@ def _cross_entropy(logits, y, share, best, grad, start, stop):
 
 @exact
 def cross_entropy(logits, y, share, loss, best, grad, parts, first, last):
-    """`loss` is `[B, parts]`: a sum over a part of the nodes each."""
+    """Write the loss as `[B, parts]`: one sum for each part of the nodes."""
     nodes = logits.shape[1]
     for t in range(first, last):
         b, part, start, stop = cut(t, parts, nodes)

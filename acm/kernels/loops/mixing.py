@@ -1,16 +1,15 @@
-"""Adaptive channel mixing, forwards and backwards."""
+"""Compute adaptive channel mixing, forward and backward."""
 
 import numpy as np
 
 from acm.kernels.loops.compiled import compiled, cut
 
-# Arrays are indexed as they are, not through slices: a slice in a loop over nodes costs as much as
-# the arithmetic of a narrow layer.
+# Arrays are indexed directly: a slice per node would cost as much as a narrow layer's arithmetic.
 
 
 @compiled
 def _channels(h, smooth, kinds, floor, i, value):
-    """`H_k` of node `i` for every channel: what is filtered, or what is left, or neither."""
+    """Compute `H_k` of node `i` for every channel: low-pass, high-pass or identity."""
     s = 0
     for k in range(h.shape[1]):
         if kinds[k] == 2:
@@ -24,7 +23,7 @@ def _channels(h, smooth, kinds, floor, i, value):
             for f in range(h.shape[2]):
                 value[k, f] = smooth[i, s, f]
             s += 1
-        for f in range(h.shape[2]):  # not `max`, which would make a number of NaN
+        for f in range(h.shape[2]):  # `max` would lose NaN
             value[k, f] = floor if value[k, f] < floor else value[k, f]
 
 
@@ -99,7 +98,7 @@ def _mix_backward(
             d_alpha[k] = factor * total
             mean += d_alpha[k] * alpha[i, k]
         for k in range(channels):
-            d_alpha[k] = alpha[i, k] * (d_alpha[k] - mean) * inverse  # now in the logit
+            d_alpha[k] = alpha[i, k] * (d_alpha[k] - mean) * inverse  # the gradient of the logit
         s = 0
         for k in range(channels):
             total = zero
@@ -111,7 +110,7 @@ def _mix_backward(
             for f in range(width):
                 grad_tilde[k, f] += slope * value[k, f]
                 d = weight * grad[i, f] + slope * w_tilde[k, f]
-                # Where the ReLU cut the value off it is 0, and its slope is too.
+                # Where the ReLU returns 0, its slope is 0 as well.
                 value[k, f] = d if value[k, f] > floor else zero
             if kinds[k] == 2:
                 for f in range(width):
@@ -133,7 +132,7 @@ def mix_backward(
     grad, h, smooth, w_tilde, w_mix, alpha, sigma, kinds, relu, temperature, scale,
     grad_h, grad_smooth, grad_tilde, grad_mix, parts, first, last,
 ):  # fmt: skip
-    """`grad_tilde` and `grad_mix` are `[B, parts, …]`: sums over a part of the nodes each."""
+    """Write `grad_tilde` and `grad_mix` as `[B, parts, …]`: one sum for each part of the nodes."""
     nodes = h.shape[1]
     for t in range(first, last):
         b, part, start, stop = cut(t, parts, nodes)

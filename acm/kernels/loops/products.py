@@ -1,4 +1,4 @@
-"""Products with a sparse matrix, and with narrow dense ones."""
+"""Multiply by a sparse matrix, and multiply narrow dense matrices."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ def _sparse_rows(crow, col, v, x, x_0, x_n, out, out_0, out_n, width, add, start
         if not add:
             o[:] = 0
         k, end = crow[i], crow[i + 1]
-        # Eight rows at once, four and four: each element of `o` is loaded and stored an eighth as
-        # often, and more rows are on their way from the cache. Sums are as those of four at once.
+        # Eight rows at once load and store each element of `o` an eighth as often. The two groups
+        # of four keep the order of the sums.
         while k + 8 <= end:
             v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
             v4, v5, v6, v7 = v[k + 4], v[k + 5], v[k + 6], v[k + 7]
@@ -56,7 +56,7 @@ def sparse_product(
         _sparse_rows(crow, col, v, x, b * x_b, x_n, out, b * out_b, out_n, width, add, start, stop)
 
 
-_VECTOR = 16  # columns are filled up with zeros to whole vectors: a rest costs as much as one
+_VECTOR = 16  # columns are padded with zeros to whole vectors
 
 
 @compiled
@@ -73,7 +73,7 @@ def _dense_rows(a, b, out, start, stop):
         for f in range(width):
             wide[k, f] = b[k, f]
     o0, o1, o2, o3 = o[0], o[1], o[2], o[3]
-    for i in range(start, stop, 4):  # four rows at once share what is loaded of `b`
+    for i in range(start, stop, 4):  # four rows at once share each load of `b`
         o[:] = 0
         i1, i2, i3 = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
         for k in range(0, n - 1, 2):
@@ -131,7 +131,7 @@ def _transposed_rows(a, b, out, start, stop):
 
 @compiled
 def transposed_product(a, b, out, parts, first, last):
-    """`out` is `[B, parts, …]`: sums over a part of the rows each."""
+    """Write `out` as `[B, parts, …]`: one sum for each part of the rows."""
     rows = b.shape[1]
     for t in range(first, last):
         k, part, start, stop = cut(t, parts, rows)
