@@ -159,7 +159,7 @@ class PrintedValue:
         return f"{self.mean:g}{self.unit}" if self.std is None else f"{self.mean:g} ± {self.std:g}"
 
     @property
-    def slip(self) -> str:
+    def misprint(self) -> str:
         """Return the broken print and its fault in words, or an empty text."""
         if not self.damaged:
             return ""

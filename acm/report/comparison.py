@@ -91,7 +91,7 @@ class Comparison:
         )
         if math.isnan(self.delta):
             return f"{ours}; the paper has no such number."
-        source = "; ".join(filter(None, (self.paper_value.source, self.paper_value.slip)))
+        source = "; ".join(filter(None, (self.paper_value.source, self.paper_value.misprint)))
         both = (
             f"{ours}; the paper has {self.paper_value.shown} ({source}),"
             f" a difference of {signed(self.delta)} points"

@@ -62,9 +62,9 @@ def cells_html(cells: Mapping[Cell, Comparison], reasons: Mapping[Cell, str] | N
     head = ("model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why")
     table = pd.DataFrame(rows, columns=head)
     misprints = [
-        f"{model} on {dataset}: {c.paper_value.slip}."
+        f"{model} on {dataset}: {c.paper_value.misprint}."
         for (model, dataset), c in cells.items()
-        if c.paper_value and c.paper_value.slip
+        if c.paper_value and c.paper_value.misprint
     ]
     note = f"<p>Misprints in the paper: {escape(' '.join(misprints))}</p>" if misprints else ""
     return _html(table.set_index("model"), "Every trained cell", "sortable") + note

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from acm.theory.labelled_graph import Example
+from acm.theory.labeled_graph import Example
 
 #: Colors by class, from the palette of Okabe and Ito, which color-blind readers can tell apart.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")

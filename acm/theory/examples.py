@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations, product
 
-from acm.theory.labelled_graph import Example, Statement
+from acm.theory.labeled_graph import Example, Statement
 
 
 def _edge_node_and_class_homophily_are_zero(e: Example) -> bool:

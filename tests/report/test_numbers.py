@@ -74,7 +74,7 @@ def test_a_signed_table_keeps_its_signs_when_it_is_cut_and_rounded():
 )
 def test_a_cell_that_the_paper_breaks_is_shown_as_it_is_meant(model, dataset, shown, text):
     there = printed("sota", model=model, dataset=dataset)
-    assert (there.shown, there.text) == (shown, text) and text in there.slip
+    assert (there.shown, there.text) == (shown, text) and text in there.misprint
     cells = table_3(records(model, dataset, 0.5, 0.6, split_scheme=there.split_scheme))
     said = cells[model, dataset].sentence()
     assert f"the paper has {shown} (Table 3" in said and said.count(text) == 1
@@ -87,12 +87,12 @@ def test_a_cell_that_the_paper_breaks_is_shown_as_it_is_meant(model, dataset, sh
 
 def test_only_what_is_broken_is_shown_otherwise_than_it_is_printed():
     whole = printed("sota", model="GCN", dataset="cora")
-    assert whole.shown == whole.text and whole.slip == ""
-    assert "backslash" in printed("sota", model="GPRGNN", dataset="cora").slip
+    assert whole.shown == whole.text and whole.misprint == ""
+    assert "backslash" in printed("sota", model="GPRGNN", dataset="cora").misprint
     time = printed(
         "hyperparameters_fixed", model="ACMII-Snowball-2", dataset="texas",
         column="average total time",
     )  # fmt: skip
     assert (time.text, time.shown) == ("11.36ms/2.30", "2.3s")
-    assert time.slip == "printed as “11.36ms/2.30”: a broken cell"
+    assert time.misprint == "printed as “11.36ms/2.30”: a broken cell"
     assert "“" not in cells_html(table_3(records("GCN", "cora", 0.5, 0.6)), {})

@@ -22,7 +22,7 @@ from acm.metrics import (
 )
 from acm.theory.drawing import plot_example
 from acm.theory.examples import EXAMPLES, HARMLESS, HELPED, LIMIT
-from acm.theory.labelled_graph import Example
+from acm.theory.labeled_graph import Example
 
 # Each entry is a changed graph that makes one statement false, in the order of the statements.
 SPOILT = {

@@ -144,8 +144,8 @@ def _card(entry: Entry, cells: Mapping[Cell, Comparison]) -> str:
     rows += [f"| {dataset} | {' | '.join(_results(name, dataset, cells))} |" for dataset in GRAPHS]
     misprints = []
     for dataset in GRAPHS:
-        if (value := paper_value_of(name, dataset)) and value.slip:
-            misprints += [f"A misprint in the paper: {dataset} is {_plain(value.slip)}.", ""]
+        if (value := paper_value_of(name, dataset)) and value.misprint:
+            misprints += [f"A misprint in the paper: {dataset} is {_plain(value.misprint)}.", ""]
     # Graphs that have the same recipe from the same source share a line.
     trained: dict[str, list[str]] = {}
     for dataset, r in recipes(name, datasets=GRAPHS).items():
