@@ -18,8 +18,8 @@ from acm.report.comparison import Comparison
 from acm.training import TrainingResult
 
 #: One color per channel. Color-blind readers can tell them apart, on white and on black.
-COLORS = {"low": "#0072b2", "high": "#d55e00", "identity": "#999999"}
-_NAMES = {"low": "low-pass", "high": "high-pass", "identity": "identity"}
+COLORS = {"low": "#0072b2", "high": "#d55e00", "identity": "#999999", "structure": "#009e73"}
+_NAMES = {"low": "low-pass", "high": "high-pass"} | {n: n for n in ("identity", "structure")}
 #: A class with a smaller share of the nodes gets no label, because the label would not fit.
 _SMALLEST_LABELED_SHARE = 0.07
 #: The weights of a layer are called level if their standard deviation over nodes is below this.

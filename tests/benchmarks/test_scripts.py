@@ -246,9 +246,9 @@ def test_the_rows_are_those_of_table_3_and_only_missing_records_are_run(tmp_path
 
 
 def test_the_memory_of_a_model_is_measured_in_a_process_of_its_own():
-    gigabytes, ms = rows._apart("synthetic", "GCN").split(" | ")
+    gigabytes, ms = rows._in_new_process("synthetic", "GCN").split(" | ")
     assert 0.1 < float(gigabytes) < 8 and float(ms) >= 0
-    assert rows._apart("synthetic", "nonsense").startswith("failed: ")
+    assert rows._in_new_process("synthetic", "nonsense").startswith("failed: ")
 
 
 def test_every_configuration_is_tried_on_splits_of_its_own():
@@ -269,5 +269,5 @@ def test_the_search_by_test_says_what_it_found(tmp_path, monkeypatch, capsys):
     where = ["--dataset", "synthetic", "--model", "SGC-1", "--store", str(store)]
     monkeypatch.setattr("sys.argv", ["selection.py", *where])
     selection.main()
-    assert capsys.readouterr().out.startswith("Of 2 configurations, each on 10 splits of its own")
+    assert capsys.readouterr().out.startswith("Of 2 configurations, each on 10 separate splits")
     assert sorted(r.split for r in Store(store).records()) == list(range(20))
