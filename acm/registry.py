@@ -69,7 +69,7 @@ def build(
     if entry.channels:
         arguments["channels"] = entry.channels if channels is None else tuple(channels)
         arguments["mix"] = entry.mix if mix is None else mix
-    elif channels or mix:
+    elif channels or mix is not None:
         raise UsageError(f"{entry.name} has no channels to choose from: leave channels and mix out")
     if "num_nodes" in inspect.signature(entry.make).parameters:
         if num_nodes is None:

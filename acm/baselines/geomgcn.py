@@ -21,10 +21,10 @@ from acm.errors import UsageError
 from acm.filters import SparseMatrix, adjacency, low_pass
 from acm.nn.stacked import Dropout
 
-#: Up to this number of nodes Isomap is exact. In a larger graph, so many nodes are embedded, and
-#: the others are placed by their distances to these.
+#: Isomap is exact up to this number of nodes. In a larger graph it embeds this number of landmark
+#: nodes, and places the other nodes by their distances to the landmarks.
 LANDMARKS = 4096
-#: Part of the cache key: raise it when `positions` returns something else.
+#: Part of the cache key: increase it when a change of code changes what `positions` returns.
 _VERSION = 1
 
 

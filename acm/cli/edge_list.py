@@ -86,7 +86,9 @@ def _table(path, sep, header, wanted, nodes=None) -> tuple[pd.DataFrame, str]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a table of text: {error}") from error
-    numbered = [(n, line) for n, line in enumerate(lines, 1) if not line.startswith("#")]
+    # Only lines above the data are comments: a name or label may begin with #.
+    comments = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    numbered = list(enumerate(lines[comments:], comments + 1))
     full = [(n, line) for n, line in numbered if line.strip()]
     if not full:
         raise UsageError(f"{path} is not a table: it has no line with data")
@@ -125,6 +127,7 @@ def _table(path, sep, header, wanted, nodes=None) -> tuple[pd.DataFrame, str]:
     line = ", ".join(f"{key}: {shown[column]}" for key, column in chosen.items())
     line = f"{path}: {len(table):,} lines, {line}"
     line += f"; not used: {', '.join(unused)}" if unused else ""
+    line += f"; {comments} comment lines above the data" if comments else ""
     return pd.DataFrame({key: table[column] for key, column in chosen.items()}), line
 
 
@@ -180,7 +183,11 @@ def _columns(path, table, names, wanted) -> dict[str, int]:
             if len(match) == 1:
                 chosen[key] = match[0]
                 free.remove(match[0])
-        free = [c for c in free if names[c]]  # pandas writes its index under an empty name
+        # pandas writes its index under an empty name: in a file of labels it names the nodes.
+        index = [c for c in free if not names[c]]
+        if len(index) == 1 and "node" in wanted and "node" not in chosen:
+            chosen["node"] = index[0]
+        free = [c for c in free if names[c]]
     left = [key for key in wanted if key not in chosen]
     if "label" in wanted and "label" in left and len(free) == 1 and not chosen:
         left = ["label"]  # labels alone, in the order of the nodes

@@ -114,10 +114,10 @@ def _tensor(array: np.ndarray, name: str, path: Path) -> Tensor:
 def _saved(path: Path) -> GraphFile:
     from torch_geometric.data import Data, HeteroData
     from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-    from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
+    from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
 
     # With `weights_only` these classes, tensors and plain containers are made, and nothing else.
-    storages = [GlobalStorage, NodeStorage, EdgeStorage]
+    storages = [BaseStorage, GlobalStorage, NodeStorage, EdgeStorage]
     try:
         with torch.serialization.safe_globals(
             [Data, HeteroData, DataEdgeAttr, DataTensorAttr, *storages]

@@ -21,12 +21,12 @@ GRAPH is a name of `acm data list` or a file:
   graph.pt      a PyG Data saved with torch.save, or its to_dict(); pickled code is never run
   edges.csv     two nodes a line, with --labels: a node and its label a line, or labels in order
 
-A file with more columns needs the names or numbers of its columns. Lines that begin with # are
-comments. The first lines of the output say what was read.
+A file with more columns needs the names or numbers of its columns. Lines above the data that begin
+with # are comments. The first lines of the output say what was read.
 
 An interval shows what ties leave open: from the share of nodes whose comparison holds strictly to
-the share whose comparison holds with equality. A value that is 0 / 0 on this graph, such as every
-edge homophily of a graph without edges, is nan, and null in JSON.
+the share whose comparison holds with equality. A value that is 0 / 0 on this graph is nan, and null
+in JSON. A graph without edges is refused.
 
 examples:
   acm metrics texas

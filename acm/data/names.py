@@ -6,7 +6,7 @@ import csv
 from importlib import resources
 from typing import NamedTuple
 
-from acm.errors import check_whole, unknown  # noqa: F401  (other rooms import check_whole from here)
+from acm.errors import check_whole, unknown  # noqa: F401  (a re-export)
 
 
 class Dataset(NamedTuple):

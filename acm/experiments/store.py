@@ -29,7 +29,7 @@ Row = TypeVar("Row", bound=Validation)
 # Why a row of a file is not handed out.
 OTHER_NUMERICS = "another numerics version"
 OTHER_RULE = "another training rule"
-UNREGISTERED = "a model that is not registered here"
+UNREGISTERED = "a model or data set that is unknown here"
 REPEATED = "a trial that is there twice"
 
 
@@ -118,7 +118,7 @@ class Store:
 
     @contextmanager
     def _lock(self, otherwise: str) -> Iterator[None]:
-        """Be alone with the file; `otherwise` says what follows if it cannot be written."""
+        """Lock the file; `otherwise` says what an error means for the records."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = self.path.with_name(f".{self.path.name}.lock")
@@ -182,7 +182,7 @@ class Store:
                 first.decode()
                 raise UsageError(
                     f"{self.path} is not a run store of this version with {self.kind.__name__}"
-                    f" rows: its first line should be {header.decode()[:60]}…"
+                    f" rows; name another file. Its first line should be {header.decode()[:60]}…"
                 )
         if not whole:
             return
@@ -205,7 +205,7 @@ class Store:
 
     def _take(self, cells: list[str]) -> None:
         values = dict(zip(self.columns, cells, strict=True))
-        if values["model"] not in MODELS:
+        if values["model"] not in MODELS or values["dataset"] not in DATASETS:
             self._left_out[UNREGISTERED] += 1
             return
         record = self.kind(**{name: _READ[name](text) for name, text in values.items()})

@@ -104,7 +104,7 @@ def ready(trial: Trial, device: str) -> tuple[Task, nn.Module, object]:
             trial.hidden,
             trial.dropout,
             trial.channels.split("+") if trial.channels else None,
-            trial.mix,
+            trial.mix if trial.channels else None,
             task.x.shape[0],
             **arguments(trial.model, trial.options),
         )

@@ -21,7 +21,7 @@ from acm.training import training_protocol
 #: 1: order of sums before commit c97eb626a5d2. 2: today.
 NUMERICS = 2
 
-#: A larger number of splits is a typing error, and would fill the memory first.
+#: A larger number of splits is taken for a typing error.
 MOST_SPLITS = 10_000
 
 #: Shares of training and validation nodes of drawn splits. The sparse ones are those of Table 2 of

@@ -1,6 +1,7 @@
 """The ACM layer and the networks of the paper.
 
-Every module is written for one graph and one trial. The trainer may stack the weights of many.
+Every module is written for one graph and one trial. The trainer may stack the weights of many
+trials.
 """
 
 from acm.nn.acm_conv import ACMConv

@@ -21,9 +21,9 @@ class Network(nn.Module):
         H_\ell = \mathrm{Dropout}(\mathrm{ReLU}(\mathrm{ACM}(H_{\ell-1}))), \quad
         H_0 = X, \quad Y = \mathrm{ACM}(H_{n-1})
 
-    The defaults make ACM-GCN. The other rows differ in the arguments, which `acm.registry` has row
-    by row: GCN has the low-pass channel alone and no ReLU within a layer, for example. As in the
-    authors' release, the mixed output is multiplied by the number of channels.
+    The defaults make ACM-GCN. `acm.models` holds the arguments of the other rows. GCN, for example,
+    has the low-pass channel alone and no ReLU within a layer. As in the authors' release, the mixed
+    output is multiplied by the number of channels.
 
     Args:
         in_channels: Features of a node, `F`.

@@ -18,8 +18,8 @@ class TrainingProtocol:
     Attributes:
         optimizer: `"adam"` (L2 weight decay, in the gradient) or `"adamw"` (decoupled).
         max_epochs: Largest number of epochs.
-        window: Training stops at the first epoch (counted from 0) after `window` whose validation
-            loss exceeds the mean of the `window` losses before it; `None` for never.
+        window: Training stops when the validation loss exceeds the mean of the last `window`
+            losses before it, at epoch `window + 1` (counted from 0) or later; `None` for never.
         select: The selected epoch is the first with the lowest validation `"loss"` or with the
             highest validation `"accuracy"`.
         name: Name of the rule, in records.
@@ -32,7 +32,7 @@ class TrainingProtocol:
     max_epochs: int = 5000
     window: int | None = 200
     select: str = "loss"
-    name: str = "own"
+    name: str = "custom"
 
     def __post_init__(self):
         if self.optimizer not in OPTIMIZERS:

@@ -79,6 +79,7 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
         ([*GCN, "--hidden", "99999999999"], ["at most 1,000,000"]),
         ([*GCN, "--splits", "99999999999"], ["at most 10,000"]),
         ([*GCN, "--channels", ""], ["low, high, identity"]),
+        (["run", "--dataset", "synthetic", "--model", "MLP-2", "--no-mixing"], ["no channels"]),
         ([*GCN, "--device", "cuda:77"], ["not available"]),
         ([*GCN, "--device", "cpu:7"], ["device 'cpu:7' is not available"]),
         ([*GCN, "--device", "meta"], ["cpu or cuda"]),

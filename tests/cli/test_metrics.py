@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from acm.cli import main
 from acm.data import load
@@ -307,6 +307,40 @@ def test_what_is_unclear_in_a_text_file_is_refused(tmp_path, capsys, edges, labe
     (tmp_path / "labels.csv").write_text(labels)
     code, out, err = ran(capsys, tmp_path / "edges.csv", "--labels", tmp_path / "labels.csv")
     assert (code, out) == (2, "") and words in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "edges, labels, options, homophily, read",
+    [
+        # pandas writes its index: as a column of its own, and as the names of the nodes.
+        (",source,target\n0,0,1\n1,1,2\n2,2,3\n", "0\n0\n1\n1\n", [], 2 / 3, "not used: ''"),
+        (",source,target\n0,3,1\n1,3,0\n", ",label\n3,a\n1,b\n0,b\n", [], 0, "node: ''"),
+        (NUMBERS, ",node,label\n0,0,x\n1,1,x\n2,2,z\n3,3,z\n", [], 2 / 3, "not used: ''"),
+        (WORDS, "name,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n", [], 2 / 3, "not used: 'age'"),
+        (NUMBERS, "C#\nC#\nC\nC++\n", ["--no-header"], 1 / 3, "4 lines"),
+        (NUMBERS, "New York\nNew York\nNew Jersey\nNew Jersey\n", [], 2 / 3, "4 lines"),
+        (NUMBERS, "a\n#b\na\n#b\n", ["--no-header"], 0, "4 lines"),
+        ("0 1 5\n1 2 6\n2 3 7\n", "0\n0\n1\n1\n", ["--source=0", "--target=1"], 2 / 3, "column 2"),
+        ("a;b\nb;c\nc;d\n", "a;x\nb;x\nc;z\nd;z\n", ["--sep=;", "--no-header"], 2 / 3, "3 edges"),
+    ],
+)  # fmt: skip
+def test_files_of_pandas_and_odd_labels(tmp_path, capsys, edges, labels, options, homophily, read):
+    (tmp_path / "edges.csv").write_text(edges)
+    (tmp_path / "labels.csv").write_text(labels)
+    arguments = [tmp_path / "edges.csv", "--labels", tmp_path / "labels.csv", *options, "--json"]
+    code, out, err = ran(capsys, *arguments)
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["metrics"]["H_edge"]["value"] == pytest.approx(homophily)
+    assert read in " ".join(result["read"])
+
+
+def test_a_graph_of_several_kinds_of_nodes_is_refused_by_name(tmp_path, capsys):
+    data = HeteroData()
+    data["a"].x = torch.ones(2, 2)
+    torch.save(data, tmp_path / "graph.pt")
+    code, out, err = ran(capsys, tmp_path / "graph.pt")
+    assert (code, out) == (2, "") and "HeteroData" in err and err.count("\n") == 1
 
 
 def test_0_by_0_is_null_in_json_and_nan_in_the_table(tmp_path, capsys):

@@ -105,7 +105,6 @@ def test_of_two_rows_of_one_trial_the_first_is_found(store, trials):
         ("test_accuracy", "7.5", "test_accuracy is 7.5: from 0 to 1"),
         ("val_accuracy", "-0.1", "val_accuracy is -0.1"),
         ("val_loss", "inf", "val_loss is inf"),
-        ("dataset", "cornel", "did you mean cornell"),
         ("split_scheme", "mixed", "random, fixed"),
         ("channels", "low+mid", "low, high, identity"),
         ("split", "-1", "split is -1"),
