@@ -50,7 +50,7 @@ def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
     """Write models by graphs: the sign of the verdict and Δ in points for each cell."""
     rows = [[_mark(cells.get((model, dataset))) for dataset in PAPER_DATASETS] for model in ROWS]
     legend = "".join(map(_verdict, SIGNS))
-    table = pd.DataFrame(rows, index=map(escape, ROWS), columns=PAPER_DATASETS)
+    table = pd.DataFrame(rows, pd.Index(ROWS, name="model"), PAPER_DATASETS)
     return f'<p class="verdicts">{legend}</p>' + _box(table, "Verdicts of all cells", "matrix")
 
 
@@ -81,8 +81,8 @@ _FORMATS = {
 
 
 def _box(table: pd.DataFrame, label: str, kind: str) -> str:
-    # The name of the columns, not of the index, puts "model" into the one row of headings.
-    html = table.rename_axis(index=None, columns="model").to_html(
+    # The name of the columns, not of the index, stands in the one row of headings.
+    html = table.rename_axis(index=None, columns=table.index.name).to_html(
         escape=False, border=0, justify="unset", classes=["verdicts", kind]
     )
     # The box scrolls, so the keyboard must be able to reach it.
