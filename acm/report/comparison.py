@@ -78,20 +78,15 @@ class Comparison:
         return math.hypot(self.std / math.sqrt(len(self.records)), self.paper_value.standard_error)
 
     @property
-    def same_splits(self) -> bool:
-        """Whether our splits are drawn by the same rule as the paper's."""
-        ours = self.records[0].split_scheme
-        return self.paper_value is None or self.paper_value.split_scheme == ours
-
-    @property
     def verdict(self) -> str:
         """`"reproduced"`, `"higher"`, `"lower"`, or `"not comparable"`.
 
         Not comparable are cells without a mean or a standard deviation, or of other splits.
         """
-        if math.isnan(self.standard_error) or not self.same_splits:
+        error = self.standard_error
+        if math.isnan(error) or self.paper_value.split_scheme != self.records[0].split_scheme:
             return "not comparable"
-        return verdict_of(self.delta, self.standard_error)
+        return verdict_of(self.delta, error)
 
     def sentence(self) -> str:
         """Return the comparison as a sentence."""
@@ -107,8 +102,7 @@ class Comparison:
             f"{ours}; the paper has {self.paper_value.shown} ({source}),"
             f" a difference of {signed(self.delta)} points"
         )
-        if not self.same_splits:
-            scheme = self.paper_value.split_scheme
+        if (scheme := self.paper_value.split_scheme) != first.split_scheme:
             return f"{both}; there is no verdict, because the paper's number is of {scheme} splits."
         if self.verdict == "not comparable":
             return f"{both}; there is no verdict, because a standard deviation is missing."
@@ -165,14 +159,10 @@ def compare_cells(records: Sequence[Record]) -> list[Comparison]:
 
 
 def compare(records: Sequence[Record]) -> Comparison:
-    """Compare the records of one cell with the paper's number.
+    """Compare the records of one cell with the paper's number; refuse those of several cells.
 
-    Fixed splits are compared with Table 8. Random splits are compared with Table 3, or with Table 2
-    if a channel or the mixing is left out. Sparse splits are compared with the numbers of Table 3
-    that use sparse splits.
-
-    Raises:
-        UsageError: If there is no record, or if the records are of several cells.
+    Fixed splits are compared with Table 8, random and sparse splits with Table 3, and random splits
+    without some channel or the mixing with Table 2.
     """
     if not records:
         raise UsageError("there is no record to compare")

@@ -75,7 +75,7 @@ _FORMATS = {
     "Δ": signed,
     "mean Δ": signed,
     "SE": lambda value: "–" if math.isnan(value) else f"{value:.2f}",
-    "Δ / SE": lambda value: signed(value, 1),
+    "Δ / SE": signed,
     "why": lambda reason: _span("why", escape(reason)),
 }
 

@@ -102,6 +102,11 @@ CLOSE = 0.15
 SOONEST = RELEASED.window + 2
 
 
+def is_close(ratio: float) -> bool:
+    """Return whether neither of two numbers with this ratio is larger by more than `CLOSE`."""
+    return 1 / (1 + CLOSE) <= ratio <= 1 + CLOSE
+
+
 def training_epochs(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
     """Compare the mean number of epochs with the paper's, where the paper prints its times.
 
@@ -118,8 +123,8 @@ def training_epochs(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
         and c.records[0].split_scheme == "random"
     ]
     table = pd.DataFrame(lines, columns=["model", "graph", "ours", "paper"])
-    table["ratio"] = table["ours"] / table["paper"]
-    return table.assign(close=table["ratio"].between(1 / (1 + CLOSE), 1 + CLOSE))
+    ratio = table["ours"] / table["paper"]
+    return table.assign(ratio=ratio, close=ratio.map(is_close))
 
 
 def training_epochs_sentence(cells: pd.DataFrame) -> str:
