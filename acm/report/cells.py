@@ -101,7 +101,7 @@ def rows(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def lean_sentence(rows: pd.DataFrame) -> str:
+def rows_sentence(rows: pd.DataFrame) -> str:
     """Return in words how many models differ from the paper over all their graphs."""
     reproduced, higher, lower = (
         (rows["verdict"] == verdict).sum() for verdict in ("reproduced", "higher", "lower")

@@ -29,21 +29,20 @@ _SIGNS = {"higher": " ▲", "lower": " ▼"}
 #: A class with a smaller share of the nodes gets no label, because the label would not fit.
 _SMALLEST_LABELED_SHARE = 0.07
 
-_style = plt.rc_context(
-    {
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "figure.constrained_layout.use": True,
-        "legend.frameon": False,
-    }
-)
+
+def _panels(rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its panels, `[rows, columns]`."""
+    # `plt.rc_context` would be shorter, but its end turns off the display of figures in Jupyter.
+    figure, panels = plt.subplots(rows, columns, layout="constrained", squeeze=False, **options)
+    for axes in panels.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, panels
 
 
-@_style
 def plot_history(result: TrainingResult) -> Figure:
     """Plot loss and validation accuracy after each epoch, and mark the selected epoch."""
     history = result.history
-    figure, (loss, accuracy) = plt.subplots(1, 2, figsize=(8, 2.8))
+    figure, ((loss, accuracy),) = _panels(1, 2, figsize=(8, 2.8))
     loss.plot(history.train_loss, label="training", color=BLUE)
     loss.plot(history.val_loss, label="validation", color=RED)
     loss.set(xlabel="epoch", ylabel="cross-entropy")
@@ -51,11 +50,10 @@ def plot_history(result: TrainingResult) -> Figure:
     accuracy.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(0, 102))
     for axes in (loss, accuracy):
         axes.axvline(result.best_epoch, color="#777777", linestyle=":", label="selected epoch")
-    loss.legend()
+    loss.legend(frameon=False)
     return figure
 
 
-@_style
 def plot_channel_weights(
     weights: Sequence[Tensor], y: Tensor, channels: Sequence[str] = CHANNELS
 ) -> Figure:
@@ -74,7 +72,7 @@ def plot_channel_weights(
             f" ({len(y)}, {len(channels)})"
         )
     size = 8, 1.2 + 1.6 * len(alphas)
-    figure, panels = plt.subplots(len(alphas), 1, figsize=size, sharex=True, squeeze=False)
+    figure, panels = _panels(len(alphas), figsize=size, sharex=True)
     starts = np.flatnonzero(np.diff(np.sort(y), prepend=-1))
     for layer, (axes, alpha) in enumerate(zip(panels.flat, alphas), start=1):
         # Nodes of a class are sorted by their first weight, so that its distribution is visible.
@@ -96,18 +94,17 @@ def plot_channel_weights(
     axes.set_xticks((starts + sizes / 2)[labeled], [f"class {c}" for c in np.unique(y)[labeled]])
     axes.tick_params(axis="x", length=0)
     handles = axes.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=len(channels))
+    figure.legend(*handles, loc="outside upper center", ncols=len(channels), frameon=False)
     return figure
 
 
-@_style
 def plot_splits(comparisons: Mapping[str, Comparison], title: str = "") -> Figure:
     """Plot the test accuracy of every split next to the paper's mean and ±, cell by cell.
 
     The keys are the labels. A triangle marks a mean that differs by more than two standard errors.
     """
     # The figure is narrow, so that its letters can be read on a phone.
-    figure, axes = plt.subplots(figsize=(5.6, 1.1 + 0.24 * len(comparisons)))
+    figure, ((axes,),) = _panels(figsize=(5.6, 1.1 + 0.24 * len(comparisons)))
     for y, c in enumerate(comparisons.values()):
         accuracy = [100 * r.test_accuracy for r in c.records]
         # Dots are shifted in the order of the splits, so that equal accuracies do not overlap.
@@ -127,11 +124,10 @@ def plot_splits(comparisons: Mapping[str, Comparison], title: str = "") -> Figur
     legend = {"one of our splits": ("o", BLUE), "our mean": ("|", BLUE), "the paper": ("s-", RED)}
     for text, (marker, color) in legend.items():
         axes.plot([], [], marker, ms=4, lw=1, color=color, label=text)
-    figure.legend(loc="outside upper right", ncols=3, fontsize="small")
+    figure.legend(loc="outside upper right", ncols=3, fontsize="small", frameon=False)
     return figure
 
 
-@_style
 def plot_homophily(names: Sequence[str]) -> Figure:
     """Plot H_edge, H_node, H_class and H_agg of each graph, all on the undirected graph."""
     metrics = {}
@@ -139,7 +135,7 @@ def plot_homophily(names: Sequence[str]) -> Figure:
         data = load(name)
         metrics[name] = all_metrics(None, data.edge_index, data.y)
     order = sorted(names, key=lambda name: metrics[name]["H_edge"])
-    figure, axes = plt.subplots(figsize=(8, 3.8))
+    figure, ((axes,),) = _panels(figsize=(8, 3.8))
     for x, name in enumerate(order):
         values = [metrics[name][measure] for measure in _MEASURES]
         axes.vlines(x, min(values), max(values), color="#cccccc", zorder=0)
@@ -149,7 +145,7 @@ def plot_homophily(names: Sequence[str]) -> Figure:
     axes.set_xticks(range(len(order)), order, rotation=30, ha="right")
     axes.set(ylabel="homophily", ylim=(-0.03, 1.03))
     axes.grid(axis="y", alpha=0.3)
-    figure.legend(loc="outside upper center", ncols=len(_MEASURES))
+    figure.legend(loc="outside upper center", ncols=len(_MEASURES), frameon=False)
     return figure
 
 
@@ -163,7 +159,6 @@ def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
     return same / torch.bincount(node, minlength=len(y))
 
 
-@_style
 def plot_node_distributions(names: Sequence[str], columns: int = 5) -> Figure:
     """Plot the distribution of `local_homophily` over the nodes, one panel per graph.
 
@@ -172,7 +167,7 @@ def plot_node_distributions(names: Sequence[str], columns: int = 5) -> Figure:
     """
     rows = -(-len(names) // columns)
     size = 8.4, 1.9 * rows + 0.6
-    figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, squeeze=False)
+    figure, axes = _panels(rows, columns, figsize=size, sharex=True)
     for panel, name in zip(axes.flat, names):
         data = load(name)
         share = local_homophily(data.edge_index, data.y).numpy()
@@ -194,14 +189,13 @@ def plot_node_distributions(names: Sequence[str], columns: int = 5) -> Figure:
     figure.supxlabel("share of neighbors in the same class", fontsize="small")
     figure.supylabel("share of nodes", fontsize="small")
     handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=3, fontsize="small")
+    figure.legend(*handles, loc="outside upper center", ncols=3, fontsize="small", frameon=False)
     return figure
 
 
-@_style
 def plot_ties(names: Sequence[str]) -> Figure:
     """Plot the shares of nodes whose comparison holds, ties or fails, in H_agg and S_agg."""
-    figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
+    figure, (panels,) = _panels(1, 2, figsize=(8, 3.4), sharey=True)
     signs: tuple[list[Tensor], list[Tensor]] = [], []
     for data in map(load, names):
         signs[0].append(aggregation_homophily(data.edge_index, data.y).sign)
@@ -218,5 +212,5 @@ def plot_ties(names: Sequence[str]) -> Figure:
     panels[1].set_title("features: S_agg(S(I, X))")
     panels[0].invert_yaxis()
     handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=3)
+    figure.legend(*handles, loc="outside upper center", ncols=3, frameon=False)
     return figure

@@ -43,7 +43,7 @@ def table_html(table: pd.DataFrame, label: str) -> str:
         name: [_FORMATS.get(name, lambda value: escape(str(value)))(value) for value in values]
         for name, values in table.items()
     }
-    return _box(pd.DataFrame(columns).set_index(table.columns[0]), label, "sortable")
+    return html_box(pd.DataFrame(columns).set_index(table.columns[0]), label, "sortable")
 
 
 def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
@@ -51,7 +51,7 @@ def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
     rows = [[_mark(cells.get((model, dataset))) for dataset in PAPER_DATASETS] for model in ROWS]
     legend = "".join(map(_verdict, SIGNS))
     table = pd.DataFrame(rows, pd.Index(ROWS, name="model"), PAPER_DATASETS)
-    return f'<p class="verdicts">{legend}</p>' + _box(table, "Verdicts of all cells", "matrix")
+    return f'<p class="verdicts">{legend}</p>' + html_box(table, "Verdicts of all cells", "matrix")
 
 
 def _mark(c: Comparison | None) -> str:
@@ -80,10 +80,11 @@ _FORMATS = {
 }
 
 
-def _box(table: pd.DataFrame, label: str, kind: str) -> str:
+def html_box(table: pd.DataFrame, label: str, kind: str) -> str:
+    """Write a table of HTML texts in a box that scrolls."""
     # The name of the columns, not of the index, stands in the one row of headings.
     html = table.rename_axis(index=None, columns=table.index.name).to_html(
         escape=False, border=0, justify="unset", classes=["verdicts", kind]
     )
-    # The box scrolls, so the keyboard must be able to reach it.
+    # The keyboard must be able to reach a box that scrolls.
     return f'<div class="table-box" role="region" tabindex="0" aria-label="{label}">{html}</div>'

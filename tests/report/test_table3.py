@@ -16,7 +16,7 @@ from acm.report.cells import (  # noqa: E402
     PRINTED,
     ROWS,
     coverage_sentence,
-    lean_sentence,
+    rows_sentence,
     rows,
     table_3,
 )
@@ -120,7 +120,7 @@ def test_a_row_leaves_cornell_out_of_its_mean(cells):
     assert table[["cells", "higher", "lower"]].values.tolist() == [[1, 1, 0], [3, 0, 2]]
     assert table["mean Δ"].tolist() == pytest.approx([12, (-20 + 0) / 2])
     assert table["verdict"].tolist() == ["higher", "lower"]
-    assert lean_sentence(table) == (
+    assert rows_sentence(table) == (
         "2 models can be compared over all their graphs. The mean difference of 0 is at most 2"
         " standard errors; 1 are higher than in the paper and 1 lower. The average difference of"
         " all models is +1.00 points."

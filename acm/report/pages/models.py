@@ -26,6 +26,7 @@ from acm.experiments.recipes import (
 from acm.registry import MODELS, build
 from acm.report.cells import PRINTED, Cell
 from acm.report.comparison import Comparison
+from acm.report.tables import html_box
 
 #: The page shows results and recipes on these graphs.
 GRAPHS = ("cornell", "chameleon", "cora")
@@ -138,7 +139,7 @@ def overview(cells: Mapping[Cell, Comparison]) -> str:
         count = Counter(recipe(name, dataset).origin for dataset in PAPER_DATASETS)
         line["recipes"] = "/".join(f"{count[o]} {o}" for o in ORIGINS if count[o])
         lines.append(line)
-    return pd.DataFrame(lines).to_html(escape=False, index=False, border=0, classes="wraps")
+    return html_box(pd.DataFrame(lines).set_index("model"), "All models", "wraps")
 
 
 def anchor(name: str) -> str:

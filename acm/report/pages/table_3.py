@@ -1,4 +1,4 @@
-"""Table 3 as a whole: which way the differences lean, more splits, and lengths of trainings."""
+"""Table 3 as a whole: the mean difference, more splits, and numbers of epochs."""
 
 from __future__ import annotations
 
