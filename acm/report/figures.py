@@ -159,15 +159,14 @@ def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
     return same / torch.bincount(node, minlength=len(y))
 
 
-def plot_node_distributions(names: Sequence[str], columns: int = 5) -> Figure:
+def plot_node_distributions(names: Sequence[str]) -> Figure:
     """Plot the distribution of `local_homophily` over the nodes, one panel per graph.
 
     The color shows the outcome of the node's comparison in H_agg. Nodes without neighbors are left
     out.
     """
-    rows = -(-len(names) // columns)
-    size = 8.4, 1.9 * rows + 0.6
-    figure, axes = _panels(rows, columns, figsize=size, sharex=True)
+    rows = -(-len(names) // 5)
+    figure, axes = _panels(rows, 5, figsize=(8.4, 1.9 * rows + 0.6), sharex=True)
     for panel, name in zip(axes.flat, names):
         data = load(name)
         share = local_homophily(data.edge_index, data.y).numpy()

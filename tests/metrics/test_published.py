@@ -18,8 +18,13 @@ from acm.metrics import (
     node_homophily,
 )
 from acm.paper import printed_values
-from acm.report.pages.data import convention_table, statistics_table, unlabeled
-from acm.report.pages.estimated_metrics import WAYS, estimates_table
+from acm.report.pages.data import (
+    WAYS,
+    convention_table,
+    estimates_table,
+    statistics_table,
+    unlabeled,
+)
 
 pytestmark = pytest.mark.data
 

@@ -13,8 +13,13 @@ from acm.report.figures import (
     plot_node_distributions,
     plot_ties,
 )
-from acm.report.pages.data import highlight_printed, verdict
-from acm.report.pages.estimated_metrics import estimates_table, standard_errors, uniform_mask
+from acm.report.pages.data import (
+    estimates_table,
+    highlight_printed,
+    standard_errors,
+    uniform_mask,
+    verdict,
+)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from acm.report.cells import (  # noqa: E402
     PRINTED,
     ROWS,
     coverage_sentence,
-    rows_sentence,
     rows,
+    rows_sentence,
     table_3,
 )
 from acm.report.comparison import compare_cells  # noqa: E402

@@ -118,10 +118,6 @@ def _accuracies(cells: Sequence[Sequence[Record]]) -> tuple[np.ndarray, np.ndarr
     return test, np.array([[r.val_accuracy for r in cell] for cell in cells])
 
 
-#: A printed number is rounded by at most this many points.
-_ROUNDED = 0.005
-
-
 @dataclass(frozen=True)
 class MajorityBaseline:
     """The distribution of the mean test accuracy of predicting the majority class.
@@ -146,7 +142,8 @@ class MajorityBaseline:
 
     def reached(self, accuracy: float) -> float:
         """Return the probability that random splits give at least this accuracy, in percent."""
-        return float(self.probability[self.accuracy >= accuracy - _ROUNDED].sum())
+        # The published accuracy is rounded by at most half a unit of its last digit.
+        return float(self.probability[self.accuracy >= accuracy - 0.005].sum())
 
     def best_of(self, draws: int) -> float:
         """Return the expected accuracy of the best of several draws of the splits, in percent."""
