@@ -9,10 +9,10 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
+from numpy.random import Generator
 from torch_geometric.data import Data
 
-from acm.data.raw import raw_graph, to_data
+from acm.data.raw import make_graph
 from acm.errors import UsageError, check_whole
 
 HOMOPHILY_LEVELS: tuple[float, ...] = tuple(k / 20 for k in range(19, 0, -1)) + tuple(
@@ -86,29 +86,27 @@ def synthetic(
     d_inter = inter_class_draws(h, d_intra)
     if d_inter and num_classes < 2:
         raise UsageError(f"num_classes=1: h={h} needs edges between classes, so at least 2")
-    streams = np.random.SeedSequence(seed).spawn(2)
-    edge_generator, feature_generator = map(np.random.default_rng, streams)
+    edge_generator, generator = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     edges = _edges(num_classes, nodes_per_class, d_intra, d_inter, edge_generator)
     y = np.repeat(np.arange(num_classes), nodes_per_class)
     if base is None:
-        x = _bag_of_words(y, feature_generator)
-        return to_data("synthetic", raw_graph(x, edges, y), directed=not undirected)
+        x = _bag_of_words(y, generator)
+        return make_graph("synthetic", x, edges, y, not undirected)
     if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
         raise UsageError("the base's features must be a dense or CSR matrix [N, F]")
-    base_y = base.y.cpu().numpy()
-    nodes = _base_nodes(base_y, num_classes, nodes_per_class, feature_generator)
-    x = _rows(base.x.cpu(), nodes)
-    data = to_data("synthetic", raw_graph(x, edges, y), directed=not undirected)
+    nodes = _base_nodes(base.y.cpu().numpy(), num_classes, nodes_per_class, generator)
+    x = base.x.cpu()
+    if x.is_sparse_csr:
+        rows = sp.csr_matrix((x.values(), x.col_indices(), x.crow_indices()), shape=x.shape)[nodes]
+    else:
+        rows = x.numpy()[nodes]
+    data = make_graph("synthetic", rows, edges, y, not undirected)
     data.base_node = torch.from_numpy(nodes)
     return data
 
 
 def _edges(
-    num_classes: int,
-    nodes_per_class: int,
-    d_intra: int,
-    d_inter: int,
-    generator: np.random.Generator,
+    num_classes: int, nodes_per_class: int, d_intra: int, d_inter: int, generator: Generator
 ) -> np.ndarray:
     """Return all draws as rows (source, target), with repeated ones."""
     total = num_classes * nodes_per_class
@@ -122,33 +120,23 @@ def _edges(
     return np.stack([np.broadcast_to(node, target.shape), target], axis=-1).reshape(-1, 2)
 
 
-def _bag_of_words(
-    y: np.ndarray, generator: np.random.Generator, words: int = 100, topic: int = 10
-) -> sp.csr_matrix:
-    probability = np.full((int(y.max()) + 1, words), 0.05)
+def _bag_of_words(y: np.ndarray, generator: Generator) -> np.ndarray:
+    probability = np.full((int(y.max()) + 1, 100), 0.05)
     for row in probability:
-        row[generator.choice(words, topic, replace=False)] = 0.3
-    return sp.csr_matrix((generator.random((len(y), words)) < probability[y]).astype(np.float32))
+        row[generator.choice(100, 10, replace=False)] = 0.3
+    return generator.random((len(y), 100)) < probability[y]
 
 
 def _base_nodes(
-    y: np.ndarray, num_classes: int, nodes_per_class: int, generator: np.random.Generator
+    y: np.ndarray, num_classes: int, nodes_per_class: int, generator: Generator
 ) -> np.ndarray:
     """Draw a base node for each node: class i takes base class `i mod C_base`."""
     drawn = []
     for i in range(num_classes):
-        base_class = i % (int(y.max()) + 1)
-        members = np.flatnonzero(y == base_class)
+        members = np.flatnonzero(y == i % (y.max() + 1))
         if not len(members):
-            raise UsageError(f"class {base_class} of the base has no node")
+            raise UsageError(f"class {i} of the base has no node")
         rounds = -(-nodes_per_class // len(members))
         orders = [generator.permutation(members) for _ in range(rounds)]
         drawn.append(np.concatenate(orders)[:nodes_per_class])
     return np.concatenate(drawn)
-
-
-def _rows(x: Tensor, nodes: np.ndarray) -> sp.csr_matrix | np.ndarray:
-    if x.layout == torch.sparse_csr:
-        parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-        return sp.csr_matrix(parts, shape=x.shape)[nodes]
-    return x.numpy()[nodes]

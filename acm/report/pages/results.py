@@ -10,8 +10,7 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from acm.data import random_split
-from acm.data.names import check_whole
-from acm.errors import UsageError
+from acm.errors import UsageError, check_whole
 from acm.experiments import Record
 from acm.experiments.recipes import in_words
 from acm.report.comparison import by_cell

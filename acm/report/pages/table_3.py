@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from acm import paper
-from acm.data.names import PAPER_DATASETS, check_whole
-from acm.errors import UsageError
+from acm.data.names import PAPER_DATASETS
+from acm.errors import UsageError, check_whole
 from acm.experiments import Record
 from acm.experiments.trial import training_rule
 from acm.report.cells import Cell, row_names
