@@ -23,23 +23,19 @@ class Score(float):
     undecided: Tensor
     interval: tuple[float, float]
     ties: float
-    _arguments: tuple[Tensor, Tensor | None, str, bool]
+    _arguments: tuple
 
     def __new__(
-        cls,
-        sign: Tensor,
-        undecided: Tensor | None = None,
-        ties: str = ">=",
-        modified: bool = False,
+        cls, sign: Tensor, undecided: Tensor | None = None, ties: str = ">=", modified: bool = False
     ) -> Score:
-        total = sign.numel()
-        counts = int((sign > 0).sum()), int((sign >= 0).sum())
-        low, high = ((max(2 * k / total - 1, 0.0) if modified else k / total) for k in counts)
+        shares = [int((sign >= least).sum()) / sign.numel() for least in (1, 0)]
+        low, high = (max(2 * share - 1, 0.0) if modified else share for share in shares)
         self = super().__new__(cls, high if ties == ">=" else low)
-        self.sign, self.interval, self.ties = sign, (low, high), (counts[1] - counts[0]) / total
-        self.undecided = sign.new_zeros(total, dtype=torch.bool) if undecided is None else undecided
+        none = torch.zeros_like(sign, dtype=torch.bool)
+        self.sign, self.undecided = sign, none if undecided is None else undecided
+        self.interval, self.ties = (low, high), int((sign == 0).sum()) / sign.numel()
         self._arguments = sign, undecided, ties, modified
         return self
 
-    def __getnewargs__(self) -> tuple:
+    def __getnewargs__(self) -> tuple:  # for copies and pickles
         return self._arguments
