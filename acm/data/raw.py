@@ -47,11 +47,11 @@ def _features(x: sp.csr_matrix) -> torch.Tensor:
     x.eliminate_zeros()
     if 8 * x.nnz >= math.prod(x.shape):
         return torch.from_numpy(x.toarray())
-    pattern = (torch.tensor(part, dtype=torch.int64) for part in (x.indptr, x.indices))
+    crow, col = (torch.tensor(part, dtype=torch.int64) for part in (x.indptr, x.indices))
     with warnings.catch_warnings():  # PyTorch warns once that CSR tensors are beta
         warnings.simplefilter("ignore")
         values = torch.tensor(x.data)
-        return torch.sparse_csr_tensor(*pattern, values, x.shape, check_invariants=False)
+        return torch.sparse_csr_tensor(crow, col, values, x.shape, check_invariants=False)
 
 
 def _parse_geom(files: dict[str, Path]) -> Arrays:

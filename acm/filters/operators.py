@@ -38,8 +38,8 @@ def adjacency(
         matrix = SparseMatrix.from_torch(_as_real(edge_index))
         n = matrix.shape[0] if num_nodes is None else num_nodes
         if matrix.shape != (n, n):
-            shape = "{} x {}".format(*matrix.shape)
-            raise UsageError(f"the sparse adjacency is {shape}: {n} x {n} is needed")
+            size = "{} x {}".format(*matrix.shape)
+            raise UsageError(f"the sparse adjacency is {size}: {n} x {n} is needed")
         return matrix
     dtype = edge_index.dtype
     integers = not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)

@@ -90,8 +90,8 @@ class SparseMatrix:
 
     def to_torch(self) -> Tensor:
         """Convert the matrix to a `torch.sparse_csr` tensor."""
-        index = self._index()
-        return torch.sparse_csr_tensor(*index, self.value, self.shape, check_invariants=False)
+        crow, col = self._index()
+        return torch.sparse_csr_tensor(crow, col, self.value, self.shape, check_invariants=False)
 
     def to_dense(self) -> Tensor:
         """Convert the matrix to a dense tensor."""
@@ -147,8 +147,9 @@ class SparseMatrix:
             step = torch.arange(batch, device=col.device, dtype=col.dtype)[:, None]
             ends = torch.cat([crow[:1], (crow[1:] + step * col.numel()).flatten()])
             self._pattern["diagonal", batch] = ends, (col + step * columns).flatten()
-        index, shape = self._pattern["diagonal", batch], (batch * rows, batch * columns)
-        diagonal = torch.sparse_csr_tensor(*index, value.flatten(), shape, check_invariants=False)
+        (crow, col), shape = self._pattern["diagonal", batch], (batch * rows, batch * columns)
+        value = value.flatten()
+        diagonal = torch.sparse_csr_tensor(crow, col, value, shape, check_invariants=False)
         return (diagonal @ x.flatten(0, 1)).unflatten(0, (batch, rows))
 
     def _index(self) -> tuple[Tensor, Tensor]:

@@ -1,12 +1,13 @@
 """Metrics that count edges: the three of section 2.2 and two of Platonov et al. (2023).
 
-`edge_index`, `y` and the `conventions` are described in `acm.metrics.graph`. Every function raises
-`UsageError` if the input is invalid or the metric is 0 / 0.
+`edge_index`, `y` and the `conventions` are described in `acm.metrics.graph`. A prepared `Graph` may
+take the place of `edge_index`; then `y` and the conventions are those of the graph. Every function
+raises `UsageError` if the input is invalid or the metric is 0 / 0.
 """
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import torch
 from torch import Tensor
@@ -14,8 +15,10 @@ from torch import Tensor
 from acm.errors import UsageError
 from acm.metrics.graph import Conventions, Graph, check_options, prepare
 
+Edges: TypeAlias = Tensor | Graph
 
-def edge_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conventions]) -> float:
+
+def edge_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventions]) -> float:
     r"""Compute the share of edges that join equal labels, :math:`H_\text{edge}` (section 2.2).
 
     .. math:: H_\text{edge} = |\{e_{uv} \in \mathcal E : Z_u = Z_v\}| \,/\, |\mathcal E|
@@ -26,10 +29,12 @@ def edge_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conventi
     >>> edge_homophily(path, torch.tensor([0, 0, 1, 1]))
     0.6666666666666666
     """
-    return h_edge(_graph(edge_index, y, conventions))
+    graph = _graph(edge_index, y, conventions)
+    counts = _edge_counts(graph)
+    return float(counts.trace() / counts.sum())
 
 
-def node_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conventions]) -> float:
+def node_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventions]) -> float:
     r"""Average the share of a node's neighbors that have its label, :math:`H_\text{node}`.
 
     .. math:: H_\text{node} = \frac1{|\mathcal V|} \sum_{v \in \mathcal V}
@@ -42,10 +47,14 @@ def node_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conventi
     >>> node_homophily(path, torch.tensor([0, 0, 1, 1, 0]))
     0.75
     """
-    return h_node(_graph(edge_index, y, conventions))
+    graph = _graph(edge_index, y, conventions)
+    _check_edges(graph)
+    same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
+    share = torch.bincount(same, minlength=graph.num_nodes).double() / graph.degree
+    return float(share[graph.degree > 0].mean())
 
 
-def class_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conventions]) -> float:
+def class_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventions]) -> float:
     r"""Measure how far classes are more homophilic than their sizes predict, H_class.
 
     .. math:: H_\text{class} = \frac1{C - 1} \sum_{k=1}^C
@@ -58,10 +67,18 @@ def class_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Convent
     >>> round(class_homophily(path, torch.tensor([0, 0, 1, 1])), 4)
     0.3333
     """
-    return h_class(_graph(edge_index, y, conventions))
+    graph = _graph(edge_index, y, conventions)
+    if graph.num_classes < 2:
+        raise UsageError("y has one class: H_class divides by C - 1")
+    if not graph.node.numel():
+        return 0.0
+    counts = _edge_counts(graph)
+    share = counts.diagonal() / counts.sum(1).clamp(min=1)
+    expected = graph.class_sizes.double() / graph.num_nodes
+    return float((share - expected).clamp(min=0).sum() / (graph.num_classes - 1))
 
 
-def adjusted_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conventions]) -> float:
+def adjusted_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventions]) -> float:
     r"""Correct edge homophily for the degrees of the classes, :math:`h_\text{adj}`.
 
     .. math:: h_\text{adj} = \frac{H_\text{edge} - \sum_k \bar p_k^2}{1 - \sum_k \bar p_k^2},
@@ -77,11 +94,17 @@ def adjusted_homophily(edge_index: Tensor, y: Tensor, **conventions: Unpack[Conv
     >>> round(adjusted_homophily(path, torch.tensor([0, 0, 1, 1])), 4)
     0.3333
     """
-    return h_adj(_graph(edge_index, y, conventions))
+    graph = _graph(edge_index, y, conventions)
+    counts = _edge_counts(graph)
+    total = counts.sum()
+    expected = counts.sum(1) @ counts.sum(0)
+    if bool(expected == total**2):
+        raise UsageError("all edges lie in one class: adjusted homophily is 0 / 0")
+    return float((counts.trace() * total - expected) / (total**2 - expected))
 
 
 def label_informativeness(
-    edge_index: Tensor, y: Tensor, *, form: str = "edge", **conventions: Unpack[Conventions]
+    edge_index: Edges, y: Tensor, *, form: str = "edge", **conventions: Unpack[Conventions]
 ) -> float:
     r"""Measure how much a neighbor's label tells about a node's label, :math:`\mathrm{LI}`.
 
@@ -102,50 +125,7 @@ def label_informativeness(
     1.0
     """
     check_options(form=form)
-    return informativeness(_graph(edge_index, y, conventions), form)
-
-
-def _graph(edge_index: Tensor, y: Tensor, conventions: Conventions) -> Graph:
-    settings: Conventions = {"loops": "remove", **conventions}
-    return prepare(edge_index, y, **settings).among_known()
-
-
-# The formulas take a prepared graph whose labels are all known.
-
-
-def h_edge(graph: Graph) -> float:
-    counts = _edge_counts(graph)
-    return float(counts.trace() / counts.sum())
-
-
-def h_node(graph: Graph) -> float:
-    _check_edges(graph)
-    same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
-    share = torch.bincount(same, minlength=graph.num_nodes).double() / graph.degree
-    return float(share[graph.degree > 0].mean())
-
-
-def h_class(graph: Graph) -> float:
-    if graph.num_classes < 2:
-        raise UsageError("y has one class: H_class divides by C - 1")
-    if not graph.node.numel():
-        return 0.0
-    counts = _edge_counts(graph)
-    share = counts.diagonal() / counts.sum(1).clamp(min=1)
-    expected = graph.class_sizes.double() / graph.num_nodes
-    return float((share - expected).clamp(min=0).sum() / (graph.num_classes - 1))
-
-
-def h_adj(graph: Graph) -> float:
-    counts = _edge_counts(graph)
-    total = counts.sum()
-    expected = counts.sum(1) @ counts.sum(0)
-    if bool(expected == total**2):
-        raise UsageError("all edges lie in one class: adjusted homophily is 0 / 0")
-    return float((counts.trace() * total - expected) / (total**2 - expected))
-
-
-def informativeness(graph: Graph, form: str) -> float:
+    graph = _graph(edge_index, y, conventions)
     counts = _edge_counts(graph)
     joint, end = counts / counts.sum(), counts.sum(0) / counts.sum()
     start = counts.sum(1) / counts.sum()  # exactly 1 for a single class, unlike joint.sum(1)
@@ -160,6 +140,13 @@ def informativeness(graph: Graph, form: str) -> float:
     expected = torch.where(joint > 0, start[:, None] * end, 1)
     information = torch.special.xlogy(joint, joint) - torch.special.xlogy(joint, expected)
     return float(information.sum() / entropy)
+
+
+def _graph(edge_index: Edges, y: Tensor, conventions: Conventions) -> Graph:
+    if isinstance(edge_index, Graph):
+        return edge_index
+    settings: Conventions = {"loops": "remove", **conventions}
+    return prepare(edge_index, y, **settings).among_known()
 
 
 def _check_edges(graph: Graph) -> None:

@@ -25,12 +25,10 @@ _TINY = 2.0**-1000  # exceeds any underflow in a sum of products of order one
 
 
 def aggregation_signs(graph: Graph, in_z: Tensor | None = None, renormalize: bool = True) -> Tensor:
-    """Compare each node's mean of `S(Â, Z)` over its class with the mean over the other classes.
+    """Compare each node's mean of `S(Â, Z)` over its class with its mean over the other classes.
 
-    Without `renormalize`, `Â` has `A` in the place of `A + I`: no node counts itself.
-
-    Returns:
-        Signs of the differences, `[n]`, int8.
+    Without `renormalize`, `Â` has `A` in the place of `A + I`: no node counts itself. The signs of
+    the differences are returned, `[n]`, int8.
     """
     counts, degree = _neighbor_counts(graph, in_z, renormalize)
     sums = class_sums(counts, degree, graph.known_labels, graph.num_classes)
@@ -40,10 +38,9 @@ def aggregation_signs(graph: Graph, in_z: Tensor | None = None, renormalize: boo
 
 
 def diversification_signs(graph: Graph, in_z: Tensor | None = None) -> Tensor:
-    """Test both inequalities of definition 2 on `S(I - Â, Z)` for each node.
+    """Test both inequalities of definition 2 on `S(I - Â, Z)` for each node, `[n]`, int8.
 
-    Returns:
-        1 if both are strict, 0 if both hold and one is an equality, -1 if one fails, `[n]`, int8.
+    A sign is 1 if both are strict, 0 if both hold and one is an equality, and -1 if one fails.
     """
     counts, degree = _neighbor_counts(graph, in_z)
     y = graph.known_labels
@@ -56,10 +53,7 @@ def diversification_signs(graph: Graph, in_z: Tensor | None = None) -> Tensor:
 def _neighbor_counts(
     graph: Graph, in_z: Tensor | None, renormalize: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """Return `Ã Z`, each known node's neighbors in each class, `[n, C]`, and degrees from 1, `[n]`.
-
-    Nodes outside `in_z` count in the degrees.
-    """
+    """Return `Ã Z`, the neighbors of known nodes by class, `[n, C]`, and degrees from 1, `[n]`."""
     classes, n = graph.num_classes, graph.num_nodes
     entry = (graph.node * classes).add_(graph.y[graph.neighbor])
     if in_z is not None:
@@ -74,15 +68,9 @@ def _neighbor_counts(
 
 
 def class_sums(rows: Tensor, degree: Tensor, y: Tensor, classes: int) -> np.ndarray:
-    """Return `L · Σ_{u in c} rows_u / degree_u` for each class c, L the common denominator.
+    """Return `L · Σ_{u in c} rows_u / degree_u` for each class c, as Python integers `[C, K]`.
 
-    Args:
-        rows: Whole numbers, `[n, K]`.
-        degree: The positive denominator of each row, `[n]`.
-        y: Classes, `[n]`.
-
-    Returns:
-        Python integers, `[C, K]`.
+    `rows`, `[n, K]`, are whole numbers, and L is the common denominator of the degrees, `[n]`.
     """
     # There are few pairs of a class and a degree. The int64 sum of the rows of a pair cannot
     # overflow: it is at most the number of edges plus nodes.
@@ -99,15 +87,10 @@ def class_sums(rows: Tensor, degree: Tensor, y: Tensor, classes: int) -> np.ndar
 
 
 def signs(rows: Tensor, y: Tensor, weights: np.ndarray) -> Tensor:
-    """Return the exact sign of `rows_v · weights_{y_v}` for each row v.
+    """Return the exact sign of `rows_v · weights_{y_v}` for each row v, `[n]`, int8.
 
-    Args:
-        rows: Whole numbers below 2**53 in magnitude, `[n, K]`.
-        y: The row of `weights` for each row, `[n]`.
-        weights: Python integers of any size, `[C, K]`.
-
-    Returns:
-        Signs -1, 0 or 1, `[n]`, int8.
+    `rows`, `[n, K]`, are whole numbers below 2**53 in magnitude. `weights`, `[C, K]`, are Python
+    integers of any size.
     """
     # Divided by its largest magnitude, no row of weights overflows float64. Python rounds
     # quotients of integers correctly.

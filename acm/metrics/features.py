@@ -38,9 +38,6 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool = False) -> Feat
     """Check features, convert them to float64 and scale them to order one.
 
     `normalize` divides each row by the sum of its absolute values.
-
-    Raises:
-        UsageError: The shape is not [N, F], or a value is complex, NaN or infinite.
     """
     if x.dim() != 2 or x.size(0) != num_nodes or not x.size(1) or x.is_complex():
         got = f"shape {list(x.shape)} and type {x.dtype}"
@@ -124,14 +121,8 @@ def aggregation_signs(
 ) -> tuple[Tensor, Tensor]:
     """Compare each node's mean of `S(M, X)` over its class with its mean over the other classes.
 
-    Args:
-        features: Features of all N nodes.
-        graph: The graph with n known labels.
-        filter: M: "low_pass" (`Â`), "high_pass" (`I − Â`) or "identity".
-        low: `Â`; None if M is "identity".
-
-    Returns:
-        Signs of the differences, `[n]`, int8, and the mask of the undecided nodes.
+    M is "low_pass" (`low`, which is `Â`), "high_pass" (`I − Â`) or "identity" (without `low`). The
+    signs of the differences are returned, `[n]`, int8, and the mask of the undecided nodes.
     """
     (same, other), (same_error, other_error) = _sums(features, graph, filter, low)
     size = graph.class_sizes[graph.known_labels].double()
@@ -146,9 +137,8 @@ def diversification_signs(
 ) -> tuple[Tensor, Tensor]:
     """Test both inequalities of definition 2 on `S(I - Â, X)` for each node.
 
-    Returns:
-        1 if both are strict, 0 if both hold and one is an equality, -1 if one fails, `[n]`, int8;
-        and the mask of the undecided nodes.
+    The signs are those of `exact.diversification_signs`. They are returned with the mask of the
+    undecided nodes.
     """
     (same, other), (same_error, other_error) = _sums(features, graph, "high_pass", low)
     same_sign, same_undecided = _signs(same, same_error)
@@ -162,8 +152,7 @@ def _sums(
 ) -> list[tuple[Tensor, Tensor]]:
     """Sum `S(M, X)[v, u]` over the u of v's class and over the other u, for each known node v.
 
-    Returns:
-        The two sums, and the bounds of their errors, `[n]` each.
+    The two sums are returned, and the bounds of their errors, `[n]` each.
     """
     z = one_hot(graph.y, graph.num_classes).double()
     if graph.known is not None:

@@ -95,17 +95,12 @@ class Graph:
         node, neighbor = number[self.node[inside]], number[self.neighbor[inside]]
         return Graph(node, neighbor, self.y[self.known], None)
 
-    def with_loops(self, loops: str) -> Graph:
-        """Return the graph with self-loops removed, kept or added."""
-        if loops == "keep":
-            return self
+    def without_loops(self) -> Graph:
+        """Return the graph without self-loops."""
         other = self.node != self.neighbor
-        node, neighbor = self.node[other], self.neighbor[other]
-        if loops == "add":
-            nodes = torch.arange(self.num_nodes, device=node.device)
-            node, order = torch.cat([node, nodes]).sort(stable=True)
-            neighbor = torch.cat([neighbor, nodes])[order]
-        return Graph(node, neighbor, self.y, self.known)
+        if bool(other.all()):
+            return self
+        return Graph(self.node[other], self.neighbor[other], self.y, self.known)
 
 
 def check_options(**options: str) -> None:
@@ -153,13 +148,16 @@ def prepare(
     pair = node * n + neighbor
     if direction == "undirected":
         pair = torch.cat([pair, neighbor * n + node])
+    if loops == "add":
+        pair = torch.cat([pair, torch.arange(n, device=pair.device) * (n + 1)])
     if pair.device.type == "cpu":
         pair.numpy().sort()  # several times as fast as torch.sort
     else:
         pair = pair.sort().values
     pair = torch.unique_consecutive(pair)
     node = pair.div(n, rounding_mode="floor")
-    return Graph(node, pair.sub_(node * n), y, train_mask).with_loops(loops)
+    graph = Graph(node, pair.sub_(node * n), y, train_mask)
+    return graph.without_loops() if loops == "remove" else graph
 
 
 def _integers(name: str, tensor: Tensor, shape: str) -> Tensor:
@@ -173,18 +171,14 @@ def _integers(name: str, tensor: Tensor, shape: str) -> Tensor:
 
 
 def check_mask(mask: Tensor, y: Tensor) -> None:
-    """Raise a `UsageError` unless the mask has one boolean for each label and some are true."""
+    """Raise `UsageError` unless the mask has one boolean for each label and some are true."""
     if mask.dtype != torch.bool or mask.shape != y.shape or not mask.any():
-        raise UsageError(
-            f"train_mask has shape {list(mask.shape)} and type {mask.dtype}: booleans of shape"
-            f" [{y.numel()}] are needed, and at least one label must be known"
-        )
+        needed = f"booleans of shape [{y.numel()}] that are not all false are needed"
+        raise UsageError(f"train_mask has shape {list(mask.shape)} and type {mask.dtype}: {needed}")
 
 
 def two_classes(graph: Graph) -> Graph:
     """Return the graph; raise a `UsageError` if all known labels are equal."""
     if int((graph.class_sizes > 0).sum()) < 2:
-        raise UsageError(
-            "all known labels are of one class: there are no other classes to average over"
-        )
+        raise UsageError("all known labels are of one class: no other class is left to compare")
     return graph

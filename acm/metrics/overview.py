@@ -11,16 +11,18 @@ import torch
 from torch import Tensor
 
 from acm.errors import UsageError
-from acm.metrics import edges, exact
-from acm.metrics.features import (
-    Aggregation,
-    Features,
-    aggregation_signs,
-    diversification_signs,
-    prepare_features,
-)
+from acm.metrics import edges, exact, features
 from acm.metrics.graph import Graph, check_mask, check_options, prepare, two_classes
 from acm.metrics.score import Score
+
+_EDGE_METRICS: dict[str, Callable[..., float]] = {
+    "H_edge": edges.edge_homophily,
+    "H_node": edges.node_homophily,
+    "H_class": edges.class_homophily,
+    "h_adj": edges.adjusted_homophily,
+    "LI_edge": partial(edges.label_informativeness, form="edge"),
+    "LI_node": partial(edges.label_informativeness, form="node"),
+}
 
 
 def all_metrics(
@@ -56,44 +58,37 @@ def all_metrics(
     """
     check_options(ties=ties)
     graph = two_classes(prepare(edge_index, y, direction, loops))
-    scores = _edge_metrics(graph.with_loops("remove"))
+    scores = _edge_metrics(graph.without_loops())
     sign = exact.aggregation_signs(graph)
     scores["H_agg"] = Score(sign, ties=ties)
     scores["H_agg^M"] = Score(sign, ties=ties, modified=True)
     scores["DD(Z)"] = Score(exact.diversification_signs(graph), ties=ties)
     if x is not None:
-        prepared = prepare_features(x, graph.num_nodes, normalize_features)
-        scores |= _feature_metrics(prepared, graph, Aggregation(graph), ties)
+        prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
+        scores |= _feature_metrics(prepared, graph, features.Aggregation(graph), ties)
     return scores
 
 
 def _edge_metrics(graph: Graph) -> dict[str, float]:
     # A function of its own, so that the graph without loops is freed before memory is needed.
-    scores = {
-        "H_edge": edges.h_edge(graph),
-        "H_node": edges.h_node(graph),
-        "H_class": edges.h_class(graph),
-    }
-    others: dict[str, Callable[[Graph], float]] = {
-        "h_adj": edges.h_adj,
-        "LI_edge": partial(edges.informativeness, form="edge"),
-        "LI_node": partial(edges.informativeness, form="node"),
-    }
-    for name, metric in others.items():
+    scores = {}
+    for name, metric in _EDGE_METRICS.items():
         try:
-            scores[name] = metric(graph)
-        except UsageError:  # 0 / 0, since everything else is checked before
+            scores[name] = metric(graph, graph.y)
+        except UsageError:  # 0 / 0
+            if not graph.node.numel():
+                raise
             scores[name] = nan
     return scores
 
 
 def _feature_metrics(
-    prepared: Features, graph: Graph, low: Aggregation, ties: str
+    x: features.Features, graph: Graph, low: features.Aggregation, ties: str
 ) -> dict[str, Score]:
     return {
-        "S_agg(S(Â,X))": Score(*aggregation_signs(prepared, graph, "low_pass", low), ties),
-        "S_agg(S(I,X))": Score(*aggregation_signs(prepared, graph, "identity", None), ties),
-        "DD": Score(*diversification_signs(prepared, graph, low), ties),
+        "S_agg(S(Â,X))": Score(*features.aggregation_signs(x, graph, "low_pass", low), ties),
+        "S_agg(S(I,X))": Score(*features.aggregation_signs(x, graph, "identity", None), ties),
+        "DD": Score(*features.diversification_signs(x, graph, low), ties),
     }
 
 
@@ -122,7 +117,8 @@ def estimates(
     """
     check_options(neighbor_labels=neighbor_labels)
     graph = prepare(edge_index, y)
-    prepared, low = prepare_features(x, graph.num_nodes, normalize=True), Aggregation(graph)
+    prepared = features.prepare_features(x, graph.num_nodes, normalize=True)
+    low = features.Aggregation(graph)
     results = []
     for mask in masks:
         check_mask(mask, graph.y)

@@ -59,7 +59,7 @@ KNOWN = torch.tensor([True, True, False, False])
         (EDGES, Y, {"loops": "no"}, "'no': expected remove, keep, add"),
         (EDGES, Y, {"train_mask": Y}, r"booleans of shape \[4\]"),
         (EDGES, Y, {"train_mask": KNOWN[:3]}, r"booleans of shape \[4\]"),
-        (EDGES, Y, {"train_mask": torch.zeros(4, dtype=torch.bool)}, "at least one label"),
+        (EDGES, Y, {"train_mask": torch.zeros(4, dtype=torch.bool)}, "not all false"),
     ],
 )
 def test_every_metric_refuses(metric, edges, y, options, words):
