@@ -1,9 +1,10 @@
 """Find, download and check the raw files of the data sets.
 
+Functions raise `UsageError` for an unknown name, and for a file that cannot be had or is wrong.
+
 Environment variables:
     ACM_DATA_MIRROR: A folder or http(s) address that replaces the public base address.
     ACM_DATA_CACHE: The folder of downloaded files.
-    ACM_DATA_TIMEOUT: Seconds without data (20 by default), after which a download fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import NamedTuple
 from acm.data.names import DATASETS, REGISTRY, RawFile, raw_files
 from acm.errors import UsageError
 
-PUBLIC_BASE, MINIMUM_RATE = "https://raw.githubusercontent.com", 1024  # bytes per second
+PUBLIC_BASE = "https://raw.githubusercontent.com"
+TIMEOUT, MINIMUM_RATE = 20, 1024  # seconds without data, and bytes per second
 
 
 class FileStatus(NamedTuple):
@@ -82,37 +84,25 @@ def _address(file: RawFile) -> tuple[str, str]:
     return url, f"{scheme}://{address.rpartition('@')[2]}"
 
 
-def _timeout() -> float:
-    text = os.environ.get("ACM_DATA_TIMEOUT") or "20"
-    try:
-        if 0 < float(text) <= 86_400:
-            return float(text)
-    except ValueError:
-        pass
-    raise UsageError(f"ACM_DATA_TIMEOUT is {text!r}: a number of seconds above 0, at most 86400")
-
-
 def _download(file: RawFile) -> Path:
     """Download one raw file into the cache with pooch, which keeps only the right file."""
     import pooch
     import requests
     from filelock import FileLock
 
-    (url, shown), target, seconds = _address(file), cached(file), _timeout()
+    (url, shown), target = _address(file), cached(file)
 
     def download(_url: str, output: str, _pooch: object) -> None:
         os.remove(output)  # pooch made it with mode 0600; a new file follows the user's umask
-        timeout, size, start = (min(seconds, 5), seconds), 0, time.monotonic()
-        with (
-            requests.get(url, stream=True, timeout=timeout) as answer,
-            open(output, "xb") as stream,
-        ):
+        size, start = 0, time.monotonic()
+        answer = requests.get(url, stream=True, timeout=(TIMEOUT / 4, TIMEOUT))
+        with answer, open(output, "xb") as stream:
             answer.raise_for_status()
             for chunk in answer.iter_content(1024):
                 size += stream.write(chunk)
                 if size > file.size:
                     raise ValueError(f"it has more than {file.size} bytes")
-                if size < MINIMUM_RATE * (time.monotonic() - start - seconds):
+                if size < MINIMUM_RATE * (time.monotonic() - start - TIMEOUT):
                     raise requests.Timeout
 
     pooch.get_logger().setLevel("WARNING")
@@ -127,8 +117,7 @@ def _download(file: RawFile) -> Path:
     except requests.RequestException as error:
         answer = error.response
         reason = type(error).__name__ if answer is None else f"{answer.status_code} {answer.reason}"
-        fault = f"{shown} failed ({reason}): a network, a mirror (ACM_DATA_MIRROR) or more time"
-        fault += " (ACM_DATA_TIMEOUT) is needed"
+        fault = f"{shown} failed ({reason}): a network or a mirror (ACM_DATA_MIRROR) is needed"
     except ValueError as error:
         fault = f"{shown} is not the file expected: {error}"
     except OSError as error:
@@ -138,11 +127,7 @@ def _download(file: RawFile) -> Path:
 
 
 def locate(file: RawFile) -> Path:
-    """Return the path of a raw file with the right checksum; download the file if necessary.
-
-    Raises:
-        UsageError: The file cannot be read or downloaded, or has another checksum.
-    """
+    """Return the path of a raw file with the right checksum; download the file if necessary."""
     status = _status(file)
     if status.state == "ok":
         return status.location
@@ -159,11 +144,7 @@ def _files_of(names: Iterable[str] | str | None) -> list[RawFile]:
 def fetch(names: Iterable[str] | str | None = None) -> list[Path]:
     """Download the raw files of data sets (default: all) unless the right files are on disk.
 
-    Returns:
-        The paths of the files. A file of a folder mirror stays where it is.
-
-    Raises:
-        UsageError: A name is unknown, or a file cannot be read or downloaded.
+    The paths of the files are returned. A file of a folder mirror stays where it is.
     """
     return [locate(file) for file in _files_of(names)]
 

@@ -1,4 +1,7 @@
-"""Draw the synthetic graphs of the paper's Section 3.4 and of its appendix on them."""
+"""Draw the synthetic graphs of the paper's Section 3.4 and of its appendix on them.
+
+Every function raises `UsageError` if an argument is out of its range.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,7 @@ from torch_geometric.data import Data
 from acm.data.raw import make_graph
 from acm.errors import UsageError, check_whole
 
-HOMOPHILY_LEVELS: tuple[float, ...] = tuple(k / 20 for k in range(19, 0, -1)) + tuple(
-    k / 200 for k in range(9, 0, -1)
-)
+HOMOPHILY_LEVELS = tuple(k / 200 for k in (*range(190, 0, -10), *range(9, 0, -1)))
 """The paper's 28 levels of edge homophily: 0.95 to 0.05 by 0.05, then to 0.005 by 0.005."""
 
 
@@ -26,14 +27,7 @@ def inter_class_draws(h: float, d_intra: int = 2) -> int:
 
     The formula is evaluated exactly, on the nearest fraction `h` with a denominator up to 10^6, so
     that rounding loses no draw. The integer part makes the levels coarse: for `h` of 0.70 or more
-    no node draws an edge to another class.
-
-    Args:
-        h: Edge homophily.
-        d_intra: Number of draws in the node's own class, in the place of the paper's 2.
-
-    Raises:
-        UsageError: `h` is not in (0, 1], or `d_intra` is not a whole number from 1 up.
+    no node draws an edge to another class. `d_intra` takes the place of the paper's 2.
     """
     check_whole("d_intra", d_intra, 1)
     if not isinstance(h, Real) or not 1e-6 <= h <= 1:
@@ -62,8 +56,7 @@ def synthetic(
     rows are then independent, as Theorem 1 assumes.
 
     Args:
-        num_classes: Number of classes C.
-        nodes_per_class: Nodes of each class; class c has nodes from `c * nodes_per_class` on.
+        num_classes, nodes_per_class: Class c has the nodes from `c * nodes_per_class` on.
         d_intra: Number of draws in the node's own class.
         h: Intended edge homophily in (0, 1].
         seed: Seed of two independent generators, one for edges and one for features.
@@ -76,9 +69,6 @@ def synthetic(
     Returns:
         A graph as from `load`; `raw_rows` is the number of draws. With `base`, `base_node` [N]
         holds the node of the base graph that gave the features.
-
-    Raises:
-        UsageError: An argument is out of its range, or the base graph lacks features or a class.
     """
     check_whole("num_classes", num_classes, 1)
     check_whole("nodes_per_class", nodes_per_class, 2)
@@ -90,13 +80,11 @@ def synthetic(
     edges = _edges(num_classes, nodes_per_class, d_intra, d_inter, edge_generator)
     y = np.repeat(np.arange(num_classes), nodes_per_class)
     if base is None:
-        x = _bag_of_words(y, generator)
-        return make_graph("synthetic", x, edges, y, not undirected)
+        return make_graph("synthetic", _bag_of_words(y, generator), edges, y, not undirected)
     if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
         raise UsageError("the base's features must be a dense or CSR matrix [N, F]")
-    nodes = _base_nodes(base.y.cpu().numpy(), num_classes, nodes_per_class, generator)
-    x = base.x.cpu()
-    if x.is_sparse_csr:
+    x, nodes = base.x.cpu(), _base_nodes(base.y.cpu().numpy(), y, generator)
+    if x.layout == torch.sparse_csr:
         rows = sp.csr_matrix((x.values(), x.col_indices(), x.crow_indices()), shape=x.shape)[nodes]
     else:
         rows = x.numpy()[nodes]
@@ -127,16 +115,13 @@ def _bag_of_words(y: np.ndarray, generator: Generator) -> np.ndarray:
     return generator.random((len(y), 100)) < probability[y]
 
 
-def _base_nodes(
-    y: np.ndarray, num_classes: int, nodes_per_class: int, generator: Generator
-) -> np.ndarray:
+def _base_nodes(base_y: np.ndarray, y: np.ndarray, generator: Generator) -> np.ndarray:
     """Draw a base node for each node: class i takes base class `i mod C_base`."""
     drawn = []
-    for i in range(num_classes):
-        members = np.flatnonzero(y == i % (y.max() + 1))
+    for i, size in enumerate(np.bincount(y)):
+        members = np.flatnonzero(base_y == i % (base_y.max() + 1))
         if not len(members):
             raise UsageError(f"class {i} of the base has no node")
-        rounds = -(-nodes_per_class // len(members))
-        orders = [generator.permutation(members) for _ in range(rounds)]
-        drawn.append(np.concatenate(orders)[:nodes_per_class])
+        orders = [generator.permutation(members) for _ in range(-(-size // len(members)))]
+        drawn.append(np.concatenate(orders)[:size])
     return np.concatenate(drawn)

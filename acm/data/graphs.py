@@ -1,4 +1,7 @@
-"""Load a data set by its name, and count what it holds."""
+"""Load a data set by its name, and count what it holds.
+
+Functions raise `UsageError` for an unknown name, and for a file that cannot be downloaded.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,6 @@ def load(name: str, directed: bool = False) -> Data:
         `y` [N]: labels, int64.
         `name`, `num_classes`.
         `raw_rows`: number of rows of the edge file; `directed_edges`: number of distinct ones.
-
-    Raises:
-        UsageError: The name is unknown, or a raw file cannot be downloaded.
     """
     kind = dataset(name).kind
     if kind == "synthetic":
@@ -45,11 +45,7 @@ def load(name: str, directed: bool = False) -> Data:
 def row_normalize(x: Tensor) -> Tensor:
     """Divide each row of features [N, F], dense or CSR, by the sum of its absolute values.
 
-    Returns:
-        A tensor of the same layout whose rows have L1 norm 1, or 0 for rows of zeros.
-
-    Raises:
-        UsageError: A feature is NaN or infinite, or `x` is not a dense or CSR matrix.
+    Rows of zeros stay zero. A NaN or infinite feature is a `UsageError`.
     """
     if x.dim() != 2 or x.layout not in (torch.strided, torch.sparse_csr):
         raise UsageError("row_normalize takes a dense or CSR matrix [N, F]")
@@ -72,12 +68,11 @@ def _rows(x: Tensor) -> Tensor:
 
 
 def describe(name: str) -> pd.Series:
-    """Count the nodes, edges, features and classes of a data set; errors are those of `load`.
+    """Count the nodes, edges, features and classes of a data set.
 
-    Returns:
-        Counts by name. `raw_rows` are those of the edge file, with repeated ones; `directed_edges`
-        are distinct and include self-loops, `undirected_edges` do not; `isolated_nodes` have no
-        edge to another node; `nonzeros` and `zero_rows` are those of the features.
+    `raw_rows` are those of the edge file, with repeated ones. `directed_edges` are distinct and
+    include self-loops; `undirected_edges` do not. `isolated_nodes` have no edge to another node.
+    `nonzeros` and `zero_rows` are those of the features.
     """
     data = load(name)
     row = _rows(data.x) if data.x.layout == torch.sparse_csr else data.x.nonzero()[:, 0]

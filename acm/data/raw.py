@@ -57,9 +57,8 @@ def _features(x: sp.csr_matrix) -> torch.Tensor:
 def _parse_geom(files: dict[str, Path]) -> Arrays:
     """Parse Geom-GCN's text files: `node<TAB>features<TAB>label` and `source<TAB>target`."""
     header, *lines = files["nodes"].read_text().splitlines()
-    _, features, labels = zip(
-        *sorted((line.split("\t") for line in lines), key=lambda r: int(r[0]))
-    )
+    rows = sorted((line.split("\t") for line in lines), key=lambda row: int(row[0]))
+    _, features, labels = zip(*rows)
     if "feature_amount" in header:  # Film lists the words of a node, by their columns
         x = _binary([list(map(int, words.split(","))) for words in features])
     else:  # the others have 0 or 1 for each column

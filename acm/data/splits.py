@@ -1,4 +1,7 @@
-"""Random and fixed splits of the nodes into training, validation and test nodes."""
+"""Random and fixed splits of the nodes into training, validation and test nodes.
+
+Every function raises `UsageError` for an unknown name or an argument that is out of range.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,7 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     Args:
         y: Labels [N], from 0 to C - 1.
         seed: Seed of the split's own generator.
-        train: Intended share of training nodes.
-        val: Share of validation nodes.
-
-    Raises:
-        UsageError: A label or share is out of range, or a part has no node.
+        train, val: Intended shares of training and validation nodes. No part may be empty.
     """
     labels = torch.as_tensor(y).cpu().numpy()
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or not len(labels) or labels.min() < 0:
@@ -54,10 +53,8 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     parts = (np.concatenate([nodes[:quota] for nodes in classes]), others[:cut], others[cut:])
     for part, nodes in zip(Split._fields, parts):
         if not len(nodes):
-            raise UsageError(
-                f"no node is left for {part}: {len(labels):,} nodes of {num_classes:,} classes are"
-                " too few for these shares"
-            )
+            size = f"{len(labels):,} nodes of {num_classes:,} classes"
+            raise UsageError(f"no node is left for {part}: {size} are too few for these shares")
     return Split(*(index_to_mask(torch.from_numpy(nodes), len(labels)) for nodes in parts))
 
 
@@ -70,14 +67,7 @@ def fixed_split(name: str, index: int) -> Split:
     """Load one of the fixed splits that come with a data set.
 
     Nine of the paper's graphs have Geom-GCN's ten splits, about 48/32/20. Deezer-europe has five,
-    50/25/25. The later graphs have ten each.
-
-    Args:
-        name: One of `acm.data.DATASETS`.
-        index: Number of the split, from 0.
-
-    Raises:
-        UsageError: There is no such split, or its file cannot be downloaded.
+    50/25/25. The later graphs have ten each. `index` is the number of the split, from 0.
     """
     kind, count = dataset(name).kind, num_fixed_splits(name)
     if count == 0:

@@ -1,4 +1,8 @@
-"""The adjacency matrix of a graph, and its low-pass and high-pass filters."""
+"""The adjacency matrix of a graph, and its low-pass and high-pass filters.
+
+Every function raises `UsageError` if an argument has a wrong type or shape, a node index is not in
+`0 … N − 1`, the normalization is unknown, or a degree is negative, infinite or NaN.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +26,6 @@ def adjacency(
             rows are targets (PyG's `adj_t`).
         num_nodes: `N`; by default one more than the largest node index.
         edge_weight: Weights, `[E]`; by default ones of the default floating-point type.
-
-    Raises:
-        UsageError: An argument has a wrong type or shape, or a node index is not in `0 … N − 1`.
     """
     if not isinstance(edge_index, Tensor):
         raise UsageError(f"edge_index is a {type(edge_index).__name__}: a tensor is needed")
@@ -97,10 +98,6 @@ def low_pass(
 
     Returns:
         The `[N, N]` filter.
-
-    Raises:
-        UsageError: As `adjacency`, or the normalization is unknown, or a degree is negative,
-            infinite or NaN.
     """
     check_norm(norm)
     a = adjacency(edge_index, num_nodes, edge_weight)
@@ -124,7 +121,7 @@ def high_pass(
 ) -> SparseMatrix:
     """Return the high-pass filter `H_HP = I − H_LP`, a Laplacian of the graph (Section 4.2).
 
-    Arguments and errors are those of `low_pass`. Layers have `H_LP x` already and compute
+    The arguments are those of `low_pass`. Layers have `H_LP x` already and compute
     `H_HP x = x − H_LP x` from it.
     """
     low = low_pass(edge_index, num_nodes, edge_weight, norm, renormalize)

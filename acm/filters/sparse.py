@@ -110,20 +110,14 @@ class SparseMatrix:
             return _Product.apply(self.value, x, self)
         return self.times(x)
 
-    def times(self, x: Tensor, out: Tensor | None = None) -> Tensor:
-        """Multiply as `@` does, without a gradient; add the product to `out` if it is given."""
+    def times(self, x: Tensor) -> Tensor:
+        """Multiply as `@` does, without a gradient."""
         if not kernels.supports(self.value, x):
-            product = self._times(x)
-            return product if out is None else out.add_(product)
+            return self._times(x)
         # The compiled loops need the dimension of trials, even for one trial.
-        dense, is_batch = kernels.numpy(x), max(self.value.dim(), x.dim() - 1) > 1
-        total = None if out is None else kernels.numpy(out)
-        array = kernels.sparse_product(
-            *self.arrays(),
-            dense if dense.ndim > 2 else dense[None],
-            total if is_batch or total is None else total[None],
-        )
-        return torch.from_numpy(array if is_batch else array[0]) if out is None else out
+        dense = kernels.numpy(x)
+        array = kernels.sparse_product(*self.arrays(), dense if x.dim() > 2 else dense[None])
+        return torch.from_numpy(array if max(self.value.dim(), x.dim() - 1) > 1 else array[0])
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return row pointers, columns and values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""

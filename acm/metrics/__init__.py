@@ -13,8 +13,8 @@ from acm.metrics.edges import (
     node_homophily,
 )
 from acm.metrics.overview import all_metrics, estimates
-from acm.metrics.score import Score
 from acm.metrics.similarity import (
+    Score,
     aggregation_homophily,
     aggregation_similarity,
     diversification_distinguishability,

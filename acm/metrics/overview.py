@@ -1,4 +1,7 @@
-"""Compute several metrics of one graph, preparing the graph once."""
+"""Compute several metrics of one graph, preparing the graph once.
+
+Both functions raise `UsageError` if the input is invalid, or fewer than two classes are known.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from torch import Tensor
 from acm.errors import UsageError
 from acm.metrics import edges, exact, features
 from acm.metrics.graph import Graph, check_mask, check_options, prepare, two_classes
-from acm.metrics.score import Score
+from acm.metrics.similarity import Score
 
 _EDGE_METRICS: dict[str, Callable[..., float]] = {
     "H_edge": edges.edge_homophily,
@@ -47,16 +50,13 @@ def all_metrics(
 
     Returns:
         The value of each metric by name: a `Score` if nodes can tie, a float otherwise. `h_adj`
-        and `LI` are NaN where they are 0 / 0; the single functions raise an error there.
-
-    Raises:
-        UsageError: The input is invalid, or the graph has no edges or fewer than two classes.
+        and `LI` are NaN where they are 0 / 0; the single functions raise an error there. A graph
+        without edges is an error.
 
     >>> square = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
     >>> all_metrics(None, square, torch.tensor([0, 1, 0, 1]))["H_agg"]
     1.0
     """
-    check_options(ties=ties)
     graph = two_classes(prepare(edge_index, y, direction, loops))
     scores = _edge_metrics(graph.without_loops())
     sign = exact.aggregation_signs(graph)
@@ -111,9 +111,6 @@ def estimates(
 
     Returns:
         For each mask, the `Score` of each statistic by name, with `ties=">="`.
-
-    Raises:
-        UsageError: The input is invalid, or a mask is empty or holds one class.
     """
     check_options(neighbor_labels=neighbor_labels)
     graph = prepare(edge_index, y)

@@ -19,7 +19,42 @@ from torch import Tensor
 from acm.errors import UsageError
 from acm.metrics import exact, features
 from acm.metrics.graph import Conventions, check_options, prepare, two_classes
-from acm.metrics.score import Score
+
+
+class Score(float):
+    """The share of nodes for which a comparison holds: a `float` with its ties as attributes.
+
+    Attributes:
+        sign: The comparison of each of the n nodes, `[n]`, int8: 1 if it holds strictly, 0 if the
+            sides are equal, -1 if it fails.
+        undecided: Mask `[n]` of the nodes that rounding errors leave open; the sign of an undecided
+            node is 0. An exact evaluation has none.
+        interval: The value without the ties and the value with the ties. The interval encloses
+            both exact values if there are undecided nodes.
+        ties: The share of nodes with sign 0.
+    """
+
+    sign: Tensor
+    undecided: Tensor
+    interval: tuple[float, float]
+    ties: float
+    _arguments: tuple
+
+    def __new__(
+        cls, sign: Tensor, undecided: Tensor | None = None, ties: str = ">=", modified: bool = False
+    ) -> Score:
+        check_options(ties=ties)
+        shares = [int((sign >= least).sum()) / sign.numel() for least in (1, 0)]
+        low, high = (max(2 * share - 1, 0.0) if modified else share for share in shares)
+        self = super().__new__(cls, high if ties == ">=" else low)
+        none = torch.zeros_like(sign, dtype=torch.bool)
+        self.sign, self.undecided = sign, none if undecided is None else undecided
+        self.interval, self.ties = (low, high), int((sign == 0).sum()) / sign.numel()
+        self._arguments = sign, undecided, ties, modified
+        return self
+
+    def __getnewargs__(self) -> tuple:  # for copies and pickles
+        return self._arguments
 
 
 def aggregation_homophily(
@@ -50,7 +85,6 @@ def aggregation_homophily(
     >>> score, score.interval, score.ties
     (1.0, (1.0, 1.0), 0.0)
     """
-    check_options(ties=ties)
     graph = two_classes(prepare(edge_index, y, **conventions))
     return Score(exact.aggregation_signs(graph, graph.known, renormalize), None, ties, modified)
 
@@ -89,7 +123,7 @@ def aggregation_similarity(
     >>> aggregation_similarity(x, None, y, filter="identity", ties=">")
     0.75
     """
-    check_options(ties=ties, filter=filter)
+    check_options(filter=filter)
     if edge_index is None:
         if filter != "identity":
             raise UsageError("edge_index is None: only filter='identity' works without edges")
@@ -128,7 +162,6 @@ def diversification_distinguishability(
     >>> diversification_distinguishability(None, path, torch.tensor([0, 0, 1, 1]))
     1.0
     """
-    check_options(ties=ties)
     graph = two_classes(prepare(edge_index, y, **conventions))
     if x is None:
         return Score(exact.diversification_signs(graph, graph.known), ties=ties)
