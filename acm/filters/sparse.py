@@ -48,7 +48,7 @@ class SparseMatrix:
     @classmethod
     def from_coo(cls, row: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
         """Build the matrix with `value[k]` at `(row[k], col[k])`; repeated entries are summed."""
-        # Some PyTorch releases lack the gradient of `coalesce`, which would do the same.
+        # PyTorch's `coalesce` does the same, but has no gradient in some releases.
         entry, inverse = torch.unique(row * shape[1] + col, return_inverse=True)
         total = value.new_zeros(entry.numel()).index_add(0, inverse, value)
         return cls(_row_pointers(entry // shape[1], shape[0]), entry % shape[1], total, shape)

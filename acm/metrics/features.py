@@ -53,19 +53,19 @@ def prepare_features(x: Tensor, num_nodes: int, normalize: bool = False) -> Feat
     if not bool(value.isfinite().all()):
         raise UsageError("x holds NaN or infinite values: remove or impute these values first")
 
-    def over_rows(reduction: str) -> Tensor:
+    def over_rows(entries: Tensor, reduction: str) -> Tensor:
         if sparse is None:
-            return value.abs().amax(1) if reduction == "amax" else value.abs().sum(1)
-        return value.new_zeros(num_nodes).scatter_reduce(0, row, value.abs(), reduction)
+            return entries.amax(1) if reduction == "amax" else entries.sum(1)
+        return entries.new_zeros(num_nodes).scatter_reduce(0, row, entries, reduction)
 
-    largest, roundings = over_rows("amax"), longest_row + longest_column
+    largest, roundings = over_rows(value.abs(), "amax"), longest_row + longest_column
     filled = largest > 0
     # Scaling by a power of two is exact. Normalized rows each have their own power of two; other
     # rows share one, so that no comparison changes.
     scale = largest if normalize else largest.max().expand(num_nodes)
     value = value * torch.exp2(-scale.clamp(min=2.0**-1000).log2().floor())[row]
     if normalize:
-        value = value / torch.where(filled, over_rows("sum"), 1)[row]
+        value = value / torch.where(filled, over_rows(value.abs(), "sum"), 1)[row]
         roundings += 2 * (longest_row + 1)
     matrix = value if sparse is None else sparse.with_value(value)
     magnitude = matrix
