@@ -81,8 +81,6 @@ def synthetic(
     y = np.repeat(np.arange(num_classes), nodes_per_class)
     if base is None:
         return make_graph("synthetic", _bag_of_words(y, generator), edges, y, not undirected)
-    if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
-        raise UsageError("the base's features must be a dense or CSR matrix [N, F]")
     x, nodes = base.x.cpu(), _base_nodes(base.y.cpu().numpy(), y, generator)
     if x.layout == torch.sparse_csr:
         rows = sp.csr_matrix((x.values(), x.col_indices(), x.crow_indices()), shape=x.shape)[nodes]

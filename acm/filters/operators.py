@@ -82,7 +82,7 @@ def low_pass(
     norm: str = "rw",
     renormalize: bool = True,
 ) -> SparseMatrix:
-    r"""Return the low-pass filter `H_LP`, an affinity matrix of the graph (Section 2.1).
+    r"""Return the low-pass filter `H_LP`, `[N, N]`, an affinity matrix (Section 2.1).
 
     With the renormalization trick, :math:`\tilde A = A + I` and :math:`\tilde D = D + I`. Then
     `"rw"` is :math:`\hat A_{rw} = \tilde D^{-1} \tilde A`, the paper's choice, and `"sym"` is
@@ -95,9 +95,6 @@ def low_pass(
         edge_index, num_nodes, edge_weight: As in `adjacency`.
         norm: `"rw"` (each row sums to one) or `"sym"`.
         renormalize: Whether to add the identity first.
-
-    Returns:
-        The `[N, N]` filter.
     """
     check_norm(norm)
     a = adjacency(edge_index, num_nodes, edge_weight)
@@ -119,7 +116,7 @@ def high_pass(
     norm: str = "rw",
     renormalize: bool = True,
 ) -> SparseMatrix:
-    """Return the high-pass filter `H_HP = I − H_LP`, a Laplacian of the graph (Section 4.2).
+    """Return the high-pass filter `H_HP = I − H_LP`, `[N, N]`, a Laplacian (Section 4.2).
 
     The arguments are those of `low_pass`. Layers have `H_LP x` already and compute
     `H_HP x = x − H_LP x` from it.

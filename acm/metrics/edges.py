@@ -48,7 +48,6 @@ def node_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventio
     0.75
     """
     graph = _graph(edge_index, y, conventions)
-    _check_edges(graph)
     same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
     share = torch.bincount(same, minlength=graph.num_nodes).double() / graph.degree
     return float(share[graph.degree > 0].mean())
@@ -70,8 +69,6 @@ def class_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventi
     graph = _graph(edge_index, y, conventions)
     if graph.num_classes < 2:
         raise UsageError("y has one class: H_class divides by C - 1")
-    if not graph.node.numel():
-        return 0.0
     counts = _edge_counts(graph)
     share = counts.diagonal() / counts.sum(1).clamp(min=1)
     expected = graph.class_sizes.double() / graph.num_nodes
@@ -144,19 +141,17 @@ def label_informativeness(
 
 def _graph(edge_index: Edges, y: Tensor, conventions: Conventions) -> Graph:
     if isinstance(edge_index, Graph):
-        return edge_index
-    settings: Conventions = {"loops": "remove", **conventions}
-    return prepare(edge_index, y, **settings).among_known()
-
-
-def _check_edges(graph: Graph) -> None:
+        graph = edge_index
+    else:
+        settings: Conventions = {"loops": "remove", **conventions}
+        graph = prepare(edge_index, y, **settings).among_known()
     if not graph.node.numel():
         raise UsageError("no edges join nodes with known labels: the metric is 0 / 0")
+    return graph
 
 
 def _edge_counts(graph: Graph) -> Tensor:
     """Count edges from each class to each class, `[C, C]`, as float64 (exact below 2**53)."""
-    _check_edges(graph)
     c = graph.num_classes
     return torch.bincount(_class_pairs(graph), minlength=c * c).reshape(c, c).double()
 

@@ -137,7 +137,13 @@ def test_metrics_that_count_edges(case):
     shares = [Fraction(sum(w == v for w, _ in same), degree[v]) for v in known if degree[v]]
     arguments = (case.edge_index, case.labels)
     if not pairs:
-        for metric in (edge_homophily, node_homophily, adjusted_homophily, label_informativeness):
+        for metric in (
+            edge_homophily,
+            node_homophily,
+            class_homophily,
+            adjusted_homophily,
+            label_informativeness,
+        ):
             with pytest.raises(UsageError):
                 metric(*arguments, **case.options)
         return
