@@ -17,8 +17,7 @@ def add_parser(subparsers) -> None:
         epilog="""\
 environment:
   ACM_DATA_MIRROR   a folder or http(s) address to read from instead of the public one
-  ACM_DATA_CACHE    the folder of downloads and parsed graphs
-  ACM_DATA_TIMEOUT  seconds without data after which a download fails (20)""",
+  ACM_DATA_CACHE    the folder of downloads""",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for name, function, text in (

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
-from acm.data.names import check_whole
 from acm.data.names import dataset as check_dataset
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
-from acm.errors import UsageError, unknown
+from acm.errors import UsageError, check_whole, unknown
 from acm.experiments.recipes import HYPERPARAMETERS, SPLIT_SCHEMES, arguments, complete
 from acm.nn import CHANNELS
 from acm.registry import MODELS, build, model_name

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Real
 
-from acm.data.names import check_whole
-from acm.errors import UsageError
+from acm.errors import UsageError, check_whole
 from acm.nn.checks import as_float
 
 Value = int | float | str

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, known_norm, low_pass
+from acm.filters import SparseMatrix, check_norm, low_pass
 from acm.nn.checks import CHANNELS, features, finite, known_channels, sizes, uniform
 from acm.nn.mixing import extract, filter_and_mix, mix, weigh
 from acm.nn.stacked import joint_product
@@ -77,7 +77,7 @@ class ACMConv(nn.Module):
         channels = known_channels(channels)
         if act is not None and not callable(act):
             raise UsageError(f"act is {act!r}: a function such as torch.relu is needed, or None")
-        known_norm(norm)
+        check_norm(norm)
         sizes(in_channels=in_channels, out_channels=out_channels, hops=hops)
         if not 0 < finite("temperature", temperature):
             raise UsageError(f"temperature is {temperature}: a positive number is needed")

@@ -9,8 +9,7 @@ from types import MethodType
 
 from torch import Tensor, nn
 
-from acm.data.names import check_whole
-from acm.errors import UsageError, as_float
+from acm.errors import UsageError, as_float, check_whole
 from acm.filters import SparseMatrix, low_pass, operand
 
 #: The channels of a filterbank (section 4.2), in the order that they have everywhere.
