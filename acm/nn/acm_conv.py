@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, known_norm, low_pass
+from acm.filters import SparseMatrix, check_norm, low_pass
 from acm.nn.checks import CHANNELS, features, finite, known_channels, sizes, uniform
-from acm.nn.mixing import extract, filter_and_mix, mix, weigh
+from acm.nn.mixing import extract, filter_and_mix, fused
 from acm.nn.stacked import joint_product
 
 
@@ -75,9 +75,7 @@ class ACMConv(nn.Module):
         if variant not in ("acm", "acmii"):
             raise UsageError(f"unknown variant {variant!r}: 'acm' and 'acmii' are known")
         channels = known_channels(channels)
-        if act is not None and not callable(act):
-            raise UsageError(f"act is {act!r}: a function such as torch.relu is needed, or None")
-        known_norm(norm)
+        check_norm(norm)
         sizes(in_channels=in_channels, out_channels=out_channels, hops=hops)
         if not 0 < finite("temperature", temperature):
             raise UsageError(f"temperature is {temperature}: a positive number is needed")
@@ -128,24 +126,17 @@ class ACMConv(nn.Module):
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
         # One product for all channels begins step 1.
         h = joint_product(x, self.weight.flatten(-2))
-        h = h.view(*h.shape[:-1], len(self.channels), self.out_channels)
-        act = self.act
+        h, act = h.unflatten(-1, (len(self.channels), self.out_channels)), self.act
         if self.variant == "acmii" and act is not None:
             h, act = act(h), None
-        if self.mix and not return_channel_weights:
-            return filter_and_mix(
-                h, low, self.weight_tilde, self.weight_mix, self.channels, act,
-                self.temperature, self.scale, self.hops,
-            )  # fmt: skip
-        h = extract(h, low, self.channels, self.hops)
-        h = h if act is None else act(h)
         if not self.mix:
-            out, alpha = h.sum(-2), h.new_ones(h.shape[:-1])
-        else:
-            alpha = weigh(h, self.weight_tilde, self.weight_mix, self.temperature)
-            out = mix(h, alpha)
-        out = out if self.scale == 1 else self.scale * out
-        return (out, alpha) if return_channel_weights else out
+            h = extract(h, low, self.channels, self.hops)
+            out = (h if act is None else act(h)).sum(-2)
+            out = out if self.scale == 1 else self.scale * out
+            return (out, h.new_ones(h.shape[:-1])) if return_channel_weights else out
+        options = self.channels, act, self.temperature, self.scale, self.hops
+        compute = filter_and_mix if return_channel_weights else fused
+        return compute(h, self.weight_tilde, self.weight_mix, low, *options)
 
     def _low_pass(self, edge_index, edge_weight, num_nodes: int) -> SparseMatrix:
         if isinstance(edge_index, SparseMatrix):

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
-from acm.nn.checks import features, finite, fraction, known_channels, random_walk, sizes, uniform
-from acm.nn.mixing import mix, weigh
-from acm.nn.stacked import Dropout, Linear, product
+from acm.nn.checks import finite, fraction, known_channels, random_walk, sizes, uniform
+from acm.nn.mixing import filtered, mix, weigh
+from acm.nn.stacked import Dropout, Linear, inputs, product
 
 
 class InitialResidual(nn.Module):
@@ -36,8 +36,7 @@ class InitialResidual(nn.Module):
 
     Args:
         width: Features of a node, before and after.
-        alpha: :math:`\alpha`, the share of the initial residual.
-        beta: :math:`\beta`, the share of the weights.
+        alpha, beta: The shares of the initial residual and of the weights.
         star: Whether the layer is that of GCNII*.
         channels, mixed: `channels` and `mix` of `ACMConv`.
 
@@ -74,18 +73,11 @@ class InitialResidual(nn.Module):
             uniform(self.weight_mix, len(self.channels))
 
     def forward(self, h: Tensor, first: Tensor, low: SparseMatrix):
-        """Return the next `H`, `[N, width]`, and the node-wise `α` of the channels.
-
-        Args:
-            h: :math:`H`, `[N, width]`.
-            first: :math:`H^{(0)}`, `[N, width]`.
-            low: `H_LP`.
-        """
+        """Return the next `H`, `[N, width]`, and the `α` of the channels; `first` is `H^(0)`."""
         k = len(self.channels)
-        smooth = low @ h if self.channels != ("identity",) else h
-        filtered = {"low": smooth, "high": h - smooth, "identity": h}
+        smooth = low @ h
         # The channels come before the nodes, since each channel has its own matrix.
-        h = torch.stack([filtered[c] for c in self.channels], -3)
+        h = torch.stack([filtered(c, h, smooth) for c in self.channels], -3)
         # `expand` would sum its gradient in an order that depends on the batch.
         first = torch.stack([first] * k, -3)
         both = (1 - self.alpha) * h + self.alpha * first
@@ -154,7 +146,7 @@ class GCNII(nn.Module):
         # Beyond e − 1, β exceeds 1 and the identity would count negatively.
         if not 0 <= finite("lambda", lambda_) <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
-        self.channels, self.mix = known_channels(channels), mix
+        self.in_channels, self.channels, self.mix = in_channels, known_channels(channels), mix
         self.map_in = Linear(in_channels, hidden)
         self.convs = nn.ModuleList(
             InitialResidual(hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix)
@@ -179,10 +171,7 @@ class GCNII(nn.Module):
             return_channel_weights: Whether to return also a list of each layer's `α`,
                 `[N, channels]`.
         """
-        weight = self.map_in.weight
-        (x,) = features((x,), weight.shape[-2], weight.dim() > 2)
-        if not isinstance(graph, SparseMatrix):
-            graph = self.operator(graph, x.shape[-2]).to(weight)
+        x, graph = inputs(self, x, graph, self.in_channels)
         first, *between, last = self.dropouts
         initial = h = torch.relu(self.map_in(first(x)))
         weights = []

@@ -14,13 +14,8 @@ from torch.nn import functional
 
 from acm import kernels
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, operand
-from acm.nn.checks import probability, uniform
-
-#: The types that autocast converts.
-_AUTOCAST = {torch.float16, torch.bfloat16, torch.float32}
-#: Bytes that the widest vector instruction reads at once.
-_LINE = 64
+from acm.filters import SparseMatrix, moved, operand
+from acm.nn.checks import features, operator_of, probability, uniform
 
 
 def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
@@ -35,9 +30,8 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
             arguments, as in `[B, K, F_in, F_out]`.
 
     Raises:
-        UsageError: If the shapes do not match, or the types differ.
+        UsageError: If features and stacked weights do not match.
     """
-    _check_types(x, weight)
     if isinstance(x, SparseMatrix) or weight.dim() < 3:
         return x @ weight
     if weight.dim() > 3 and x.shape[:-2] == weight.shape[:-2]:
@@ -49,9 +43,7 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
             f"features of shape {list(x.shape)} do not match weights of shape"
             f" {list(weight.shape)}: [N, {weight.shape[-2]}] is needed"
         )
-    if not x.is_cpu:
-        return x @ weight
-    return (_Stacked.apply if torch.is_grad_enabled() else _stacked)(x, weight)
+    return _Product.apply(x, weight) if x.is_cpu else x @ weight
 
 
 def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Tensor:
@@ -61,54 +53,53 @@ def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Ten
         parts: Features, each as in `product`.
         weight: `[F_in, F_out]` or `[B, F_in, F_out]`, with a row for every column of the parts.
     """
-    if len(parts) == 1:
-        return product(parts[0], weight)
-    rows = weight.split([part.shape[-1] for part in parts], -2)
-    return functools.reduce(torch.add, (product(part, w) for part, w in zip(parts, rows)))
+    rows = weight.split([part.shape[-1] for part in parts], -2) if len(parts) > 1 else [weight]
+    return functools.reduce(torch.add, map(product, parts, rows))
 
 
-def _check_types(x: Tensor | SparseMatrix, weight: Tensor) -> None:
-    dtype = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-    if dtype == weight.dtype:
-        return
-    # Under autocast, PyTorch's product of two matrices converts both.
-    convertible = isinstance(x, Tensor) and weight.dim() < 3 and {dtype, weight.dtype} <= _AUTOCAST
-    if not (convertible and torch.is_autocast_enabled(weight.device.type)):
-        raise UsageError(f"x is of {dtype}, the weights of {weight.dtype}: one type is needed")
+class _Product(torch.autograd.Function):
+    """The product of `[B, N, F_in]`, or `[N, F_in]` for all trials, and `[B, F_in, F_out]`."""
 
-
-def _stacked(x: Tensor, weight: Tensor) -> Tensor:
-    x = x if x.dim() == 3 else x[None]
-    return (kernels.dense_product if _narrow(x, weight) else _one_by_one)(x, weight)
-
-
-class _Stacked(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return _stacked(x, weight)
+        return _each(x if x.dim() == 3 else x[None], weight)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, grad: Tensor):
         x, weight = ctx.saved_tensors
+        if torch.is_grad_enabled():  # the caller differentiates the gradient again
+            return plain_gradients(torch.matmul, (x, weight), grad)
         shared, x = x.dim() == 2, x if x.dim() == 3 else x[None]
-        narrow = _narrow(x, weight)
         grad_x = grad_weight = None
         if ctx.needs_input_grad[0]:
-            grad_x = (kernels.dense_product if narrow else _one_by_one)(grad, weight.mT)
+            grad_x = _each(grad, weight.mT)
             grad_x = grad_x.sum(0) if shared else grad_x
         if ctx.needs_input_grad[1]:
-            grad_weight = kernels.transposed_product(x, grad) if narrow else _one_by_one(x.mT, grad)
+            narrow = _narrow(x, weight)
+            grad_weight = kernels.transposed_product(x, grad) if narrow else _mm(x.mT, grad)
         return grad_x, grad_weight
 
 
-def _narrow(x: Tensor, weight: Tensor) -> bool:
+def plain_gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor], grad: Tensor):
+    """Return the gradients of PyTorch operations, which can be differentiated again."""
+    inputs = [x.view_as(x) for x in inputs]  # a tensor that is passed twice has two gradients
+    variables = [x for x in inputs if x.requires_grad]
+    gradients = torch.autograd.grad(function(*inputs), variables, grad, create_graph=True)
+    rest = iter(gradients)
+    return tuple(next(rest) if x.requires_grad else None for x in inputs)
+
+
+def _narrow(a: Tensor, b: Tensor) -> bool:
     # The size of a trial alone decides, so that a trial has the same kernel in every batch.
-    return weight.shape[1] * weight.shape[2] <= kernels.NARROW and kernels.supports(x, weight)
+    return b.shape[1] * b.shape[2] <= kernels.NARROW and kernels.supports(a, b)
 
 
-def _one_by_one(a: Tensor, b: Tensor) -> Tensor:
+def _each(a: Tensor, b: Tensor) -> Tensor:
+    return (kernels.dense_product if _narrow(a, b) else _mm)(a, b)
+
+
+def _mm(a: Tensor, b: Tensor) -> Tensor:
     """Return `a @ b`, `[B, …]`, one trial after another; all trials may share `a`."""
     out = a.new_empty(len(b), a.shape[-2], b.shape[-1])
     for k in range(len(b)):
@@ -117,7 +108,7 @@ def _one_by_one(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _aligned(matrix: Tensor) -> Tensor:
-    return matrix.clone() if matrix.data_ptr() % _LINE else matrix
+    return matrix.clone() if matrix.data_ptr() % 64 else matrix  # bytes of a vector instruction
 
 
 def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) -> Tensor:
@@ -198,16 +189,10 @@ class Dropout(nn.Module):
         """Drop values of a matrix `[N, F]`, dense or sparse, or of a batch of matrices.
 
         If a batch of trials shares a matrix, each trial has draws of its own.
-
-        Raises:
-            UsageError: If the values are not floating-point numbers.
         """
         if not self.training:
             return x
         x = operand(x)
-        dtype = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-        if not dtype.is_floating_point:
-            raise UsageError(f"dropout of values of {dtype}: floating-point ones are needed")
         if isinstance(x, SparseMatrix):
             return x.with_value(self._drop(x.value, x.value.dim() > 1))
         return self._drop(x, x.dim() > 2)
@@ -227,11 +212,6 @@ class Dropout(nn.Module):
         return f"p={self.p.tolist()}"
 
 
-def is_stacked(module: nn.Module) -> bool:
-    """Return whether the module has the weights of a batch of trials."""
-    return any(m.p.dim() > 0 for m in module.modules() if isinstance(m, Dropout))
-
-
 class _Dropout(torch.autograd.Function):
     """Compute `x · keep / (1 − p)`; the gradient draws `keep` again instead of storing it.
 
@@ -241,23 +221,18 @@ class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
         ctx.save_for_backward(p, key, counter)
-        return _drawn(x, p, key, counter)
+        loops = p.device.type == "cpu" and kernels.supports(x)
+        return (kernels.dropout if loops else _dropout)(x, p, key, counter)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        drop = _Dropout.apply if grad.requires_grad else _drawn
-        return drop(grad, *ctx.saved_tensors), None, None, None
-
-
-def _drawn(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    loops = p.device.type == "cpu" and kernels.supports(x)
-    return (kernels.dropout if loops else _dropout)(x, p, key, counter)
+        return _Dropout.apply(grad, *ctx.saved_tensors), None, None, None
 
 
 def _dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    """Compute what `acm.kernels.dropout` computes.
+    """Keep element `i` if the 32 random bits of `counter + i` are at least `p · 2³²`.
 
-    Element `i` is kept if the 32 random bits of `counter + i` are at least `p · 2³²`.
+    The function is `acm.kernels.dropout` in PyTorch operations, with the same bits.
     """
     shape = (-1,) + (1,) * (x.dim() - 1)
     index = torch.arange(x[0].numel(), device=x.device).view(x.shape[1:])
@@ -279,3 +254,16 @@ def squares(counter: Tensor, key: Tensor) -> Tensor:
     x = swap(x * x + z)
     x = swap(x * x + y)
     return ((x * x + z) >> 32) & 0xFFFFFFFF
+
+
+def is_stacked(module: nn.Module) -> bool:
+    """Return whether the module has the weights of a batch of trials."""
+    return any(m.p.dim() > 0 for m in module.modules() if isinstance(m, Dropout))
+
+
+def inputs(model: nn.Module, x: Tensor | SparseMatrix, graph, in_channels: int):
+    """Return the checked features of a model, and what its `operator` makes of edges."""
+    (x,) = features((x,), in_channels, is_stacked(model))
+    if not isinstance(graph, SparseMatrix | tuple):
+        graph = moved(operator_of(model)(graph, x.shape[-2]), next(model.parameters()))
+    return x, graph

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acm.filters import SparseMatrix, adjacency, low_pass, moved
-from acm.nn.checks import CHANNELS, features, sizes, uniform
+from acm.filters import SparseMatrix, adjacency, low_pass
+from acm.nn.checks import CHANNELS, sizes, uniform
 from acm.nn.mixing import extract, mix, weigh
-from acm.nn.stacked import Dropout, product
+from acm.nn.stacked import Dropout, inputs, product
 
 
 class StructureConv(nn.Module):
@@ -58,13 +58,7 @@ class StructureConv(nn.Module):
         uniform(self.weight_mix, 4)
 
     def forward(self, x: Tensor | SparseMatrix, low: SparseMatrix, a: SparseMatrix):
-        """Return the mixed features, `[N, out_channels]`, and the node-wise `α`, `[N, 4]`.
-
-        Args:
-            x: Node features, `[N, in_channels]`.
-            low: `H_LP`.
-            a: The adjacency `A`.
-        """
+        """Return the mixed features, `[N, out_channels]`, and `α`, `[N, 4]`; `low` is `H_LP`."""
         h = product(x, self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
         h = extract(h, low, CHANNELS)
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
@@ -112,11 +106,13 @@ class ACMPlus(nn.Module):
         sizes(
             in_channels=in_channels, out_channels=out_channels, hidden=hidden, num_nodes=num_nodes
         )
+        self.in_channels = in_channels
         self.residual = nn.Parameter(torch.empty(in_channels, hidden)) if residual else None
         self.first = StructureConv(in_channels, hidden, num_nodes)
         self.second = StructureConv(hidden, out_channels, num_nodes)
         self.input_dropout, self.dropout = Dropout(dropout), Dropout(dropout)
-        self.residual_dropout = Dropout(dropout) if residual else None
+        if residual:
+            self.residual_dropout = Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -138,15 +134,11 @@ class ACMPlus(nn.Module):
             graph: What `operator` returns, or edges, `[2, E]`.
             return_channel_weights: Whether to return also a list of each layer's `α`, `[N, 4]`.
         """
-        weight = self.first.weight
-        (x,) = features((x,), weight.shape[-3], weight.dim() > 3)
-        if not isinstance(graph, tuple):
-            graph = moved(self.operator(graph, x.shape[-2]), weight)
+        x, graph = inputs(self, x, graph, self.in_channels)
         x = self.input_dropout(x)
         h, first = self.first(x, *graph)
         h = self.dropout(torch.relu(h))
-        residual, residual_dropout = self.residual, self.residual_dropout
-        if residual is not None and residual_dropout is not None:
-            h = h + residual_dropout(torch.relu(product(x, residual)))
+        if self.residual is not None:
+            h = h + self.residual_dropout(torch.relu(product(x, self.residual)))
         out, second = self.second(h, *graph)
         return (out, [first, second]) if return_channel_weights else out

@@ -90,6 +90,37 @@ def test_gradcheck(graph, channels, variant):
     assert torch.autograd.gradcheck(call, [v.clone().requires_grad_() for v in inputs])
 
 
+@pytest.mark.parametrize("mix", [True, False])
+@pytest.mark.parametrize("variant", ["acm", "acmii"])
+def test_the_hessian_is_that_of_the_three_steps_in_plain_pytorch(loops, graph, variant, mix):
+    x, edge_index, _ = graph
+    torch.manual_seed(3)
+    conv = ACMConv(4, 3, variant, mix=mix)
+    low = low_pass(edge_index, 7).to_dense().double()
+    filters = torch.stack([low, torch.eye(7) - low, torch.eye(7, dtype=torch.float64)])
+    rest = {name: p.detach().double() for name, p in conv.named_parameters() if name != "weight"}
+
+    def ours(w):
+        return torch.func.functional_call(conv, {"weight": w}, (x.float(), edge_index))
+
+    def plain(w):
+        h = torch.einsum("nf,fko->kno", x, w)
+        h = torch.relu(filters @ h) if variant == "acm" else filters @ torch.relu(h)
+        if not mix:
+            return h.sum(0)
+        sigma = torch.einsum("kno,ko->nk", h, rest["weight_tilde"]).sigmoid()
+        alpha = torch.softmax(sigma @ rest["weight_mix"] / conv.temperature, 1)
+        return torch.einsum("nk,kno->no", alpha, h)
+
+    for power in (2, 3):
+        hessians = [
+            torch.autograd.functional.hessian(lambda w: f(w).pow(power).sum(), w)  # noqa: B023
+            for f, w in ((ours, conv.weight.detach()), (plain, conv.weight.detach().double()))
+        ]
+        assert hessians[1].abs().max() > 0.1
+        torch.testing.assert_close(hessians[0].double(), hessians[1], rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("variant", ["acm", "acmii"])
 def test_edge_index_and_sparse_input_agree(graph, variant):
     x, edge_index, weight = graph
@@ -177,14 +208,8 @@ def test_cached_keeps_the_first_graph(graph):
         (dict(temperature="a"), "temperature is 'a': a finite number"),
         (dict(temperature=float("inf")), "temperature is inf: a finite number"),
         (dict(scale=float("nan")), "scale is nan: a finite number"),
-        (dict(temperature=10**400), "temperature is inf: a finite number"),
-        (dict(scale=-(10**400)), "scale is -inf: a finite number"),
-        (dict(act="relu"), "act is 'relu': a function such as torch.relu"),
-        (dict(channels=None), "channels None: one or more"),
-        (dict(channels=5), "channels 5: one or more"),
         (dict(channels="low"), "channels 'low': one or more"),
         (dict(channels=[["low"]]), "one or more different ones"),
-        (dict(channels=torch.tensor(3)), r"channels tensor\(3\): one or more"),
     ],
 )
 def test_bad_arguments_are_said_in_one_line(arguments, words):
