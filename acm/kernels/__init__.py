@@ -103,13 +103,11 @@ def sparse_product(
     out: np.ndarray | None = None,
     width: int | None = None,
 ) -> np.ndarray:
-    """Return `M x` for a CSR matrix `M`: one product for each trial.
+    """Return `M x`, `[B, M, F]`, for a CSR matrix `M` whose values are `[B, nnz]` or `[1, nnz]`.
 
     Args:
-        crow, col: The pattern, int32.
-        value: Stored values, `[B, nnz]`, or `[1, nnz]` for the same in all trials.
-        x: `[B, K, F]`, or `[1, K, F]`.
-        out: Array `[B, M, F]` to which the product is added; by default a new array.
+        x: `[B, K, F]` or `[1, K, F]`.
+        out: Array to which the product is added; by default a new array.
         width: Number of leading columns of `x` and `out` that are used; by default all.
     """
     add, width = out is not None, x.shape[2] if width is None else width
@@ -151,16 +149,10 @@ def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
 
 
 def mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale):
-    """Compute steps 1 to 3 of section 4.3 after the products with weights; see `acm.nn.mixing`.
+    """Compute `acm.nn.mixing.filter_and_mix`: `[B, N, F]`, and `α` and `σ`, `[2, B, N, K]`.
 
-    Args:
-        h: `X W` of every channel, `[B, N, K, F]`.
-        smooth: `H_LP` times the filtered channels of `h`, which come first, `[B, N, S, F]`.
-        w_tilde, w_mix: `[B, K, F]` and `[B, K, K]`.
-        kinds: 0 for low-pass, 1 for high-pass, 2 for identity, of each channel.
-
-    Returns:
-        The mixed output, `[B, N, F]`, and `α` and `σ` in one tensor, `[2, B, N, K]`.
+    Of each channel of `h`, `[B, N, K, F]`, `kinds` is 0 for low-pass, 1 for high-pass or 2 for
+    identity; `smooth` is `H_LP` times the filtered channels, which come first.
     """
     batch, nodes, channels, width = h.shape
     out, weights = h.new_empty(batch, nodes, width), h.new_empty(2, batch, nodes, channels)

@@ -56,15 +56,9 @@ def sparse_product(crow, col, value, x, out, width, add, parts, first, last):
 
 
 @compiled
-def _padded(width):
-    """Return the number of columns after padding with zeros to whole vectors."""
-    return (width + 15) // 16 * 16
-
-
-@compiled
 def dense_product(a, b, out, parts, first, last):
     _, n, width = b.shape
-    padded = _padded(width)
+    padded = (width + 15) // 16 * 16  # whole vectors
     wide, o = np.zeros((n, padded), b.dtype), np.empty((4, padded), b.dtype)
     o0, o1, o2, o3 = o[0], o[1], o[2], o[3]
     for t in range(first, last):
@@ -100,7 +94,7 @@ def dense_product(a, b, out, parts, first, last):
 def transposed_product(a, b, out, parts, first, last):
     """Write `out` as `[B, parts, …]`: one sum for each part of the rows."""
     (_, rows, width), columns = b.shape, a.shape[2]
-    padded = _padded(width)
+    padded = (width + 15) // 16 * 16  # whole vectors
     total, y = np.empty((columns, padded), b.dtype), np.zeros((4, padded), b.dtype)
     y0, y1, y2, y3 = y[0], y[1], y[2], y[3]
     for t in range(first, last):

@@ -35,11 +35,12 @@ def features(
     `in_channels` is the sum of their widths. With `stacked`, a part may be `[B, N, …]`.
     """
     parts = tuple(operand(part) for part in parts)
-    matrices = all(len(p.shape) == 2 or (stacked and len(p.shape) == 3) for p in parts)
-    same_nodes = matrices and len({p.shape[-2] for p in parts}) == 1
-    if not same_nodes or sum(p.shape[-1] for p in parts) != in_channels:
-        shapes = " and ".join(str(list(p.shape)) for p in parts) or "()"
-        raise UsageError(f"node features have shape {shapes}: [N, {in_channels}] is needed")
+    shapes = [list(p.shape) for p in parts]
+    matrices = all(len(shape) in ((2, 3) if stacked else (2,)) for shape in shapes)
+    same_nodes = matrices and len({shape[-2] for shape in shapes}) == 1
+    if not same_nodes or sum(shape[-1] for shape in shapes) != in_channels:
+        shown = " and ".join(map(str, shapes)) or "()"
+        raise UsageError(f"node features have shape {shown}: [N, {in_channels}] is needed")
     return parts
 
 

@@ -5,7 +5,7 @@ Every shape here is that of one trial. A batch of trials has one more dimension 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -28,11 +28,8 @@ def filtered(channel: str, h: Tensor, smooth: Tensor) -> Tensor:
 def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1) -> Tensor:
     """Return step 1 without its nonlinearity: `H_LP^k h_L`, `(I − H_LP^k) h_H`, `h_I`.
 
-    Args:
-        h: Features of every channel, `[N, channels, F]`.
-        low: `H_LP`.
-        channels: Names of the channels, `"low"` and `"high"` before `"identity"`.
-        hops: `k`.
+    `h` is `[N, channels, F]`, `low` is `H_LP`, `hops` is `k`, and `channels` has the order of
+    `CHANNELS`.
     """
     count = sum(c != "identity" for c in channels)
     smooth = h.flatten(-2)[..., : count * h.shape[-1]]
@@ -45,11 +42,7 @@ def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1
 def weigh(h: Tensor, w_tilde: Tensor, w_mix: Tensor, temperature: float) -> Tensor:
     """Return the node-wise channel weights `α` of step 2, `[N, channels]`.
 
-    Args:
-        h: `H_c` of every channel, `[N, channels, F]`.
-        w_tilde: `W̃_c`, `[channels, F]`.
-        w_mix: `W_Mix`, `[channels, channels]`.
-        temperature: `T`.
+    `h` has the `H_c`, `[N, channels, F]`; `w_tilde` the `W̃_c`, `[channels, F]`; `w_mix` is `W_Mix`.
     """
     sigma = per_trial(torch.sigmoid, (h * w_tilde.unsqueeze(-3)).sum(-1))
     return torch.softmax(product(sigma, w_mix) / temperature, dim=-1)
@@ -61,15 +54,7 @@ def mix(h: Tensor, alpha: Tensor) -> Tensor:
 
 
 def filter_and_mix(
-    h: Tensor,
-    w_tilde: Tensor,
-    w_mix: Tensor,
-    low: SparseMatrix,
-    channels: tuple[str, ...],
-    act: Callable[[Tensor], Tensor] | None,
-    temperature: float,
-    scale: float,
-    hops: int,
+    h: Tensor, w_tilde: Tensor, w_mix: Tensor, low, channels, act, temperature, scale, hops
 ) -> tuple[Tensor, Tensor]:
     """Return steps 1 to 3, `s Σ_c diag(α_c) act(F_c h_c)`, `[N, F]`, and `α`, `[N, channels]`."""
     h = extract(h, low, channels, hops)
@@ -78,7 +63,7 @@ def filter_and_mix(
     return scale * mix(h, alpha), alpha
 
 
-def fused(h: Tensor, w_tilde: Tensor, w_mix: Tensor, low: SparseMatrix, channels, act, *options):
+def fused(h: Tensor, w_tilde: Tensor, w_mix: Tensor, low, channels, act, *options) -> Tensor:
     """Return the first result of `filter_and_mix`, in one pass where `acm.kernels` can do that."""
     simple = act in (None, torch.relu) and not low.value.requires_grad
     if not simple or not kernels.supports(h, w_tilde, w_mix, low.value):
@@ -110,11 +95,8 @@ class _FilterAndMix(torch.autograd.Function):
     def backward(ctx, grad):
         (*inputs, smooth, weights), (low, *_, hops) = ctx.saved_tensors, ctx.plain
         if torch.is_grad_enabled():  # the caller differentiates the gradient again
-
-            def plain(*tensors):
-                return filter_and_mix(*tensors, *ctx.plain)[0]
-
-            return *plain_gradients(plain, inputs, grad), *[None] * 6
+            grads = plain_gradients(lambda *t: filter_and_mix(*t, *ctx.plain)[0], inputs, grad)
+            return *grads, *[None] * 6
         h, w_tilde, w_mix = inputs
         grad_h, grad_smooth, *grads = kernels.mix_backward(
             grad, h, smooth, w_tilde, w_mix, weights, *ctx.loop

@@ -47,19 +47,12 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
 
 
 def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Tensor:
-    """Return `[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`, without copying the parts.
-
-    Args:
-        parts: Features, each as in `product`.
-        weight: `[F_in, F_out]` or `[B, F_in, F_out]`, with a row for every column of the parts.
-    """
+    """Return `[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`, without copying the parts."""
     rows = weight.split([part.shape[-1] for part in parts], -2) if len(parts) > 1 else [weight]
     return functools.reduce(torch.add, map(product, parts, rows))
 
 
 class _Product(torch.autograd.Function):
-    """The product of `[B, N, F_in]`, or `[N, F_in]` for all trials, and `[B, F_in, F_out]`."""
-
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
@@ -85,8 +78,7 @@ def plain_gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor], g
     """Return the gradients of PyTorch operations, which can be differentiated again."""
     inputs = [x.view_as(x) for x in inputs]  # a tensor that is passed twice has two gradients
     variables = [x for x in inputs if x.requires_grad]
-    gradients = torch.autograd.grad(function(*inputs), variables, grad, create_graph=True)
-    rest = iter(gradients)
+    rest = iter(torch.autograd.grad(function(*inputs), variables, grad, create_graph=True))
     return tuple(next(rest) if x.requires_grad else None for x in inputs)
 
 
@@ -103,12 +95,10 @@ def _mm(a: Tensor, b: Tensor) -> Tensor:
     """Return `a @ b`, `[B, …]`, one trial after another; all trials may share `a`."""
     out = a.new_empty(len(b), a.shape[-2], b.shape[-1])
     for k in range(len(b)):
-        out[k] = torch.mm(_aligned(a[k % len(a)]), _aligned(b[k]))
+        pair = a[k % len(a)], b[k]
+        # A matrix that begins off a cache line would be rounded in another way.
+        out[k] = torch.mm(*(m.clone() if m.data_ptr() % 64 else m for m in pair))
     return out
-
-
-def _aligned(matrix: Tensor) -> Tensor:
-    return matrix.clone() if matrix.data_ptr() % 64 else matrix  # bytes of a vector instruction
 
 
 def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) -> Tensor:
@@ -128,16 +118,7 @@ def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) ->
 
 
 class Linear(nn.Module):
-    """Compute `X W + b` for dense and sparse `X`.
-
-    Args:
-        in_channels, out_channels: Features of a node, before and after.
-        bias: Whether there is a `b`.
-
-    Attributes:
-        weight: `W`, `[in_channels, out_channels]`.
-        bias: `b`, `[1, out_channels]`, or `None`.
-    """
+    """Compute `X W + b`, dense or sparse; `W` is `[F_in, F_out]`, `b` is `[1, F_out]` or absent."""
 
     def __init__(self, in_channels: int, out_channels: int, bias: bool = True):
         super().__init__()
@@ -171,7 +152,7 @@ class Dropout(nn.Module):
         UsageError: If `p` is out of range.
     """
 
-    # Types of the buffers. `key` and `counter` are None until the trainer sets both.
+    # A batch of trials has one of each for every trial; the trainer sets `key` and `counter`.
     p: Tensor
     key: Tensor
     counter: Tensor
@@ -179,50 +160,38 @@ class Dropout(nn.Module):
     def __init__(self, p: float = 0.5, fixed: bool = False):
         super().__init__()
         self.fixed_p = fixed
-        p = probability("dropout", p)
-        # Buffers, since a batch of trials has one of each for every trial.
-        self.register_buffer("p", torch.tensor(p, dtype=torch.float64), persistent=False)
-        self.register_buffer("key", None, persistent=False)
-        self.register_buffer("counter", None, persistent=False)
+        value = torch.tensor(probability("dropout", p), dtype=torch.float64)
+        for name, buffer in (("p", value), ("key", None), ("counter", None)):
+            self.register_buffer(name, buffer, persistent=False)
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        """Drop values of a matrix `[N, F]`, dense or sparse, or of a batch of matrices.
-
-        If a batch of trials shares a matrix, each trial has draws of its own.
-        """
+        """Drop values of a matrix `[N, F]`, dense or sparse; a trial has draws of its own."""
         if not self.training:
             return x
         x = operand(x)
-        if isinstance(x, SparseMatrix):
-            return x.with_value(self._drop(x.value, x.value.dim() > 1))
-        return self._drop(x, x.dim() > 2)
-
-    def _drop(self, x: Tensor, stacked: bool) -> Tensor:
+        value, dims = (x.value, 1) if isinstance(x, SparseMatrix) else (x, 2)
         if self.key is None:
-            return functional.dropout(x, float(self.p))
-        draw, stacked = (self.p, self.key, self.counter), stacked and self.p.dim() > 0
-        # A second call in one pass takes the draws after those of the first.
-        self.counter = self.counter + x.numel() // (len(x) if stacked else 1)
-        if self.p.dim() == 0:
-            return _Dropout.apply(x[None], *(t[None] for t in draw))[0]
-        return _Dropout.apply(x if stacked else x[None], *draw)
-
-    def extra_repr(self) -> str:
-        """Return the probability, or the list of all trials' probabilities."""
-        return f"p={self.p.tolist()}"
+            out = functional.dropout(value, float(self.p))
+        else:
+            one, draw = self.p.dim() == 0, (self.p, self.key, self.counter)
+            stacked = value.dim() > dims and not one
+            # A second call in one pass takes the draws after those of the first.
+            self.counter = self.counter + value.numel() // (len(value) if stacked else 1)
+            out = _Dropout.apply(value if stacked else value[None], *(t.view(-1) for t in draw))
+            out = out[0] if one else out
+        return x.with_value(out) if isinstance(x, SparseMatrix) else out
 
 
 class _Dropout(torch.autograd.Function):
-    """Compute `x · keep / (1 − p)`; the gradient draws `keep` again instead of storing it.
+    """Compute `x · keep / (1 − p)`, where `x` is `[B, …]` or `[1, …]`, and `p` is `[B]`.
 
-    `x` is `[B, …]`, or `[1, …]` and shared; the other arguments are `[B]`.
+    The gradient draws `keep` again instead of storing it.
     """
 
     @staticmethod
     def forward(ctx, x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
         ctx.save_for_backward(p, key, counter)
-        loops = p.device.type == "cpu" and kernels.supports(x)
-        return (kernels.dropout if loops else _dropout)(x, p, key, counter)
+        return (kernels.dropout if kernels.supports(x) else _dropout)(x, p, key, counter)
 
     @staticmethod
     def backward(ctx, grad: Tensor):

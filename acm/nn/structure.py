@@ -27,16 +27,6 @@ class StructureConv(nn.Module):
     The layer of the release has the structure channel off by default (`structure_info=0`). It is
     then `ACMConv` with :math:`T = 3`, the factor 3 and layer norm. Its layer norm needs the name
     `acmgcn+`, but the release's network passes `acmgcnp`, and so runs without layer norm.
-
-    Args:
-        in_channels: Features of a node.
-        out_channels: Width of the output.
-        num_nodes: `N`.
-
-    Attributes:
-        weight: `W_L`, `W_H` and `W_I`, `[in_channels, 3, out_channels]`.
-        weight_structure: `W_A`, `[N, out_channels]`.
-        weight_tilde, weight_mix: `[4, out_channels]` and `[4, 4]`.
     """
 
     stackable = True
@@ -44,8 +34,8 @@ class StructureConv(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int):
         super().__init__()
         self.out_channels = out_channels
-        self.weight = nn.Parameter(torch.empty(in_channels, 3, out_channels))
-        self.weight_structure = nn.Parameter(torch.empty(num_nodes, out_channels))
+        self.weight = nn.Parameter(torch.empty(in_channels, 3, out_channels))  # W_L, W_H, W_I
+        self.weight_structure = nn.Parameter(torch.empty(num_nodes, out_channels))  # W_A
         self.weight_tilde = nn.Parameter(torch.empty(4, out_channels))
         self.weight_mix = nn.Parameter(torch.empty(4, 4))
         self.reset_parameters()
@@ -78,8 +68,7 @@ class ACMPlus(nn.Module):
     The release has a bias beside :math:`W_R`, which is left out here.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
+        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
         hidden: Width of the hidden layer.
         dropout: Probability that a value is dropped.
         num_nodes: `N`: every node has a row of weights.
@@ -103,9 +92,7 @@ class ACMPlus(nn.Module):
         residual: bool = False,
     ):
         super().__init__()
-        sizes(
-            in_channels=in_channels, out_channels=out_channels, hidden=hidden, num_nodes=num_nodes
-        )
+        sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden)
         self.in_channels = in_channels
         self.residual = nn.Parameter(torch.empty(in_channels, hidden)) if residual else None
         self.first = StructureConv(in_channels, hidden, num_nodes)
@@ -127,12 +114,9 @@ class ACMPlus(nn.Module):
         return low_pass(edge_index, num_nodes), adjacency(edge_index, num_nodes)
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
-        """Return the logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`; `graph` is from `operator`, or edges, `[2, E]`.
 
-        Args:
-            x: Node features, `[N, F]`, dense or sparse.
-            graph: What `operator` returns, or edges, `[2, E]`.
-            return_channel_weights: Whether to return also a list of each layer's `α`, `[N, 4]`.
+        `return_channel_weights=True` adds a list of each layer's `α`, `[N, 4]`.
         """
         x, graph = inputs(self, x, graph, self.in_channels)
         x = self.input_dropout(x)

@@ -15,11 +15,8 @@ BETAS, EPS = (0.9, 0.999), 1e-8
 class Adam:
     """Do for stacked weights `[B, …]` what `torch.optim.Adam` does for each trial.
 
-    Args:
-        weights: Stacked weights, changed in place.
-        lr: Learning rate of each trial, `[B]`.
-        weight_decay: Weight decay of each trial, `[B]`.
-        decoupled: Whether weight decay shrinks the weights (AdamW) or adds to the gradient.
+    Each trial has its learning rate and weight decay, `[B]`. With `decoupled`, weight decay shrinks
+    the weights (AdamW); else it adds to the gradient.
     """
 
     def __init__(

@@ -17,10 +17,8 @@ class Setting:
     """One training: its nodes, hyperparameters and seed. It has no mask of test nodes.
 
     Attributes:
-        train: Mask of the training nodes, `[N]`.
-        val: Mask of the validation nodes, `[N]`.
-        lr: Learning rate.
-        weight_decay: Weight decay.
+        train, val: Masks of the training and validation nodes, `[N]`.
+        lr, weight_decay: Learning rate and weight decay.
         seed: Seed of initial weights and dropout. The same seed on the same machine gives the same
             result, on a CPU to the bit.
         dropout: Probability of every `acm.nn.Dropout` of the model except those with `fixed=True`;
@@ -63,11 +61,6 @@ def check_labels(setting: Setting, y: Tensor, model: nn.Module) -> None:
             f" whole numbers of shape {list(setting.train.shape)} are needed, as in the masks"
         )
     if bool((y.long()[(setting.train | setting.val).to(y.device)] < 0).any()):
-        raise UsageError(
-            "a node in the train or val mask has a negative label: classes are 0 … C−1"
-        )
+        raise UsageError("a node of the masks has a negative label: classes are 0 … C−1")
     if setting.dropout is not None and not any(isinstance(m, Dropout) for m in model.modules()):
-        raise UsageError(
-            f"{type(model).__name__} has no acm.nn.Dropout, so dropout={setting.dropout} has no"
-            " effect"
-        )
+        raise UsageError(f"the model has no acm.nn.Dropout, so dropout={setting.dropout} is lost")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
-from typing import cast
 
 import numpy as np
 import psutil
@@ -64,12 +63,10 @@ class Stack:
         # `torch.manual_seed` takes a millisecond, since it seeds all devices.
         generator = torch.default_generator if device.type == "cpu" else torch
         module = copy.deepcopy(template).cpu()  # a GPU's generator would draw other weights
-        # For a type checker, any attribute of a module is a tensor or a module.
-        reset_parameters = cast(Callable[[], None], module.reset_parameters)
         drawn = []
         for trial in trials:
             generator.manual_seed(int(trial.seed))
-            reset_parameters()
+            module.reset_parameters()  # type: ignore[operator]
             drawn.append([p.detach().clone() for p in module.parameters()])
         # The copy also has the buffers as `reset_parameters` leaves them.
         self.module = module.to(device).train()
@@ -80,19 +77,12 @@ class Stack:
         ]
         self.layers = [m for m in self.module.modules() if isinstance(m, Dropout)]
         self.key = torch.tensor([_key(t.seed) for t in trials], device=device)
-        self.p = [
-            torch.tensor(
-                [float(m.p) if m.fixed_p or t.dropout is None else t.dropout for t in trials],
-                dtype=torch.float64,
-                device=device,
-            )
+        dropouts = [
+            [float(m.p) if m.fixed_p or t.dropout is None else t.dropout for t in trials]
             for m in self.layers
         ]
-
-    @property
-    def random(self) -> bool:
-        """Return whether a training pass draws random numbers."""
-        return not self.stacked or any(bool((p > 0).any()) for p in self.p)
+        p = torch.tensor(dropouts, dtype=torch.float64, device=device)
+        self.p = p.view(len(self.layers), len(trials))
 
     def __call__(self, x, graph, epoch: int, training: bool) -> Tensor:
         """Return the logits of all trials, `[B, N, C]`."""
@@ -123,7 +113,7 @@ class Stack:
     def keep(self, rows: Tensor) -> None:
         """Continue with these rows of the batch only."""
         self.weights = [w.detach()[rows].requires_grad_(w.requires_grad) for w in self.weights]
-        self.key, self.p = self.key[rows], [p[rows] for p in self.p]
+        self.key, self.p = self.key[rows], self.p[:, rows]
 
     def state(self, row: int) -> dict[str, Tensor]:
         """Return a copy of the weights in one row, and of the buffers of a single trial."""

@@ -81,17 +81,15 @@ def train(
 
     Args:
         model: A module for one graph, called as `model(x, graph)`; it returns logits, `[N, C]`. It
-            is not changed: every trial draws its weights by `reset_parameters()`. With the
-            attribute `stackable = True` the module promises three things. Its random draws come
-            from `acm.nn.Dropout`, it keeps no statistics of the data, and it counts dimensions from
-            the last, so that weights `[B, …]` give logits `[B, N, C]`.
-        x: Node features as the model takes them.
-        graph: `edge_index` or a filter, as the model takes it.
+            is not changed: every trial draws its weights by `reset_parameters()`. By
+            `stackable = True` a module promises that its random draws come from `acm.nn.Dropout`,
+            that it keeps no statistics of the data, and that it counts dimensions from the last,
+            so that weights `[B, …]` give logits `[B, N, C]`.
+        x, graph: Node features, and `edge_index` or a filter, as the model takes them.
         y: Classes, `[N]`. Only labels of training and validation nodes are read.
         trials, protocol: Settings, or one setting; and the training rule.
         batch: Largest number of trials in one loop; by default what is fastest and fits.
-        stack: Whether to train several trials in one loop; by default `model.stackable`. Without
-            that attribute trials are trained one by one.
+        stack: Whether to train several trials in one loop; by default `model.stackable`, or no.
         keep_weights: Whether the results hold models with the selected weights.
         keep_going: Whether to return a trial whose loss stops being a number, with
             `TrainingResult.error`; otherwise an error is raised after all trials.
@@ -141,7 +139,7 @@ def _train(
     lr, weight_decay = rates.to(y.device).unbind(1)
     optimizer = Adam(stack.weights, lr, weight_decay, protocol.optimizer == "adamw")
     # Without dropout, the pass that trains the next epoch also evaluates this one.
-    one_pass, logits = not stack.random, None
+    one_pass, logits = stack.stacked and not bool(stack.p.any()), None
     for epoch in range(protocol.max_epochs):
         start = time.perf_counter()
         if logits is None:

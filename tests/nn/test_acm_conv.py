@@ -180,17 +180,6 @@ def test_initial_weights_fill_the_released_ranges():
         assert drawn.abs().max() > 0.75 * bound and drawn.min() < 0 < drawn.max()
 
 
-def test_cached_keeps_the_first_graph(graph):
-    x, edge_index, weight = graph
-    conv = ACMConv(4, 3, cached=True).double()
-    expected = conv(x, edge_index, weight)
-    torch.testing.assert_close(conv(x, edge_index[:, :2], weight[:2]), expected)
-    single = conv.float()(x.float(), edge_index)  # the kept filter follows the weights
-    torch.testing.assert_close(single, expected.float())
-    conv.reset_parameters()
-    assert conv._filter is None
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -240,10 +229,6 @@ def test_bad_inputs_are_said_in_one_line(graph):
     for infinite in (torch.inf, torch.nan):
         with pytest.raises(UsageError, match="negative, infinite or NaN: .* finite numbers from 0"):
             conv(x, edge_index, weight * infinite)
-    kept = ACMConv(4, 3, cached=True).double()
-    kept(x, edge_index, weight)
-    with pytest.raises(UsageError, match="of a graph of 7 nodes, and this one has 8: reset_par"):
-        kept(torch.cat([x, x[:1]]), edge_index, weight)
     with pytest.raises(UsageError, match="edge_weight is a list: a tensor"):
         conv(x, edge_index, weight.tolist())
     for features in (x.tolist(), x.numpy()):
