@@ -34,8 +34,8 @@ class ACMConv(nn.Module):
         mix: Whether nodes weigh the channels; else step 3 adds the channels up.
         temperature, scale: `T` and `s`.
         act: The nonlinearity of step 1, or `None` (ACM-SGC).
-        hops: `k`: the filters are `H_LP^k` and `I − H_LP^k`.
-        norm: `"rw"` or `"sym"`, the normalization of the low-pass filter.
+        hops, norm: `k` and the normalization, `"rw"` or `"sym"`, of the filters `H_LP^k` and
+            `I − H_LP^k`.
 
     Attributes:
         weight: All `W_c`, `[F_in, len(channels), F_out]`; one is `weight[:, channels.index(c)]`.

@@ -31,8 +31,7 @@ def features(
 ) -> tuple[Tensor | SparseMatrix, ...]:
     """Return node features in the form that `product` takes, if their shapes are right.
 
-    The parts are matrices `[N, …]`, dense, `torch.sparse` or `SparseMatrix`, side by side;
-    `in_channels` is the sum of their widths. With `stacked`, a part may be `[B, N, …]`.
+    The parts are matrices `[N, …]` side by side; with `stacked`, a part may be `[B, N, …]`.
     """
     parts = tuple(operand(part) for part in parts)
     shapes = [list(p.shape) for p in parts]

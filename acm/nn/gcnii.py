@@ -26,12 +26,8 @@ class InitialResidual(nn.Module):
     Chen et al. and this paper print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` where the code
     of Chen et al. has :math:`W_c` and :math:`W'_c`. Both forms express the same functions for
     :math:`0 < \alpha < 1`. They differ in the scale at which weights are drawn and decayed.
-
-    The parameter `weight`, `[channels or 2 · channels, width, width]`, has all `W_c`, and all
-    `W'_c` after these. Several channels are mixed as in `ACMConv`, or added.
+    `weight` has all `W_c` before all `W'_c`. Channels are mixed as in `ACMConv`, or added.
     """
-
-    stackable = True
 
     def __init__(self, width: int, alpha: float, beta: float, star: bool, channels, mixed: bool):
         super().__init__()
@@ -89,9 +85,8 @@ class GCNII(nn.Module):
 
     Args:
         in_channels, out_channels: Features of a node, `F`, and classes, `C`.
-        hidden: Width of every layer.
+        hidden, layers: Width of every layer, and number of layers between the two maps, `n`.
         dropout: Probability that a value is dropped.
-        layers: Number of layers between the two maps, `n`.
         lambda_: :math:`\lambda`, from 0 to `e − 1`; with 0 no layer has weights.
         alpha: :math:`\alpha`, from 0 to 1; with 0 only GCNII* has an initial residual.
         star: Whether the network is GCNII*.

@@ -1,7 +1,4 @@
-"""Compute an ACM layer's output from `X W` of every channel (section 4.3).
-
-Every shape here is that of one trial. A batch of trials has one more dimension in front.
-"""
+"""Compute an ACM layer's output from `X W` of every channel (section 4.3); shapes are a trial's."""
 
 from __future__ import annotations
 
@@ -26,11 +23,7 @@ def filtered(channel: str, h: Tensor, smooth: Tensor) -> Tensor:
 
 
 def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1) -> Tensor:
-    """Return step 1 without its nonlinearity: `H_LP^k h_L`, `(I − H_LP^k) h_H`, `h_I`.
-
-    `h` is `[N, channels, F]`, `low` is `H_LP`, `hops` is `k`, and `channels` has the order of
-    `CHANNELS`.
-    """
+    """Return `H_LP^k h_L`, `(I − H_LP^k) h_H` and `h_I` for `h`, `[N, channels, F]`."""
     count = sum(c != "identity" for c in channels)
     smooth = h.flatten(-2)[..., : count * h.shape[-1]]
     for _ in range(hops if count else 0):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -27,9 +26,8 @@ class Network(nn.Module):
 
     Args:
         in_channels, out_channels: Features of a node, `F`, and classes, `C`.
-        hidden: Width of a hidden layer.
+        hidden, layers: Width of a hidden layer, and `n`, the output layer included.
         dropout: Probability that a value is dropped, on hidden layers and on the input.
-        layers: `n`, the output layer included.
         channels, mix, variant, hops: As in `ACMConv`, for every layer.
         nonlinear: Whether step 1 has its ReLU.
         input_dropout: Whether dropout acts on the input.
@@ -72,7 +70,7 @@ class Network(nn.Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for conv in self.convs:
-            cast(ACMConv, conv).reset_parameters()
+            conv.reset_parameters()  # type: ignore[operator]
 
     operator = random_walk
 

@@ -1,7 +1,4 @@
-"""Operations for the weights of one trial, `[…]`, and for those of `B` trials, `[B, …]`.
-
-Every operation gives a trial the same bits, whatever other trials are in its batch.
-"""
+"""Operations on one trial, `[…]`, or a batch of trials, `[B, …]`, with the same bits for each."""
 
 from __future__ import annotations
 
@@ -183,10 +180,7 @@ class Dropout(nn.Module):
 
 
 class _Dropout(torch.autograd.Function):
-    """Compute `x · keep / (1 − p)`, where `x` is `[B, …]` or `[1, …]`, and `p` is `[B]`.
-
-    The gradient draws `keep` again instead of storing it.
-    """
+    """Compute `x · keep / (1 − p)`; the gradient draws `keep` again instead of storing it."""
 
     @staticmethod
     def forward(ctx, x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:

@@ -24,12 +24,9 @@ class StructureConv(nn.Module):
     factor 1, as in the authors' release; their layers with three channels have the factor 3. The
     layer norm has no gain and no bias, since :math:`\tilde W_c` can hold the gain.
 
-    The layer of the release has the structure channel off by default (`structure_info=0`). It is
-    then `ACMConv` with :math:`T = 3`, the factor 3 and layer norm. Its layer norm needs the name
-    `acmgcn+`, but the release's network passes `acmgcnp`, and so runs without layer norm.
+    The layer of the release has the structure channel off by default (`structure_info=0`). Its
+    layer norm needs the name `acmgcn+`, but the release's network passes `acmgcnp`.
     """
-
-    stackable = True
 
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int):
         super().__init__()
@@ -69,8 +66,7 @@ class ACMPlus(nn.Module):
 
     Args:
         in_channels, out_channels: Features of a node, `F`, and classes, `C`.
-        hidden: Width of the hidden layer.
-        dropout: Probability that a value is dropped.
+        hidden, dropout: Width of the hidden layer, and probability that a value is dropped.
         num_nodes: `N`: every node has a row of weights.
         residual: Whether the network is ACM-GCN++.
 

@@ -49,12 +49,9 @@ def private_generator(device: torch.device):
 
 
 class Stack:
-    """Hold the weights of a batch of trials, and compute the module with them.
+    """Hold the weights of a batch of trials, and compute a copy of the module with them.
 
-    Args:
-        template: The module; it is not changed.
-        trials: Settings; the seed of each draws its initial weights.
-        stacked: Whether the module computes all trials at once, or the only trial as usual.
+    With `stacked`, the module computes all trials at once; else the only trial, as usual.
     """
 
     def __init__(self, template: nn.Module, trials: Sequence[Setting], stacked: bool = True):
@@ -102,10 +99,7 @@ class Stack:
         return logits if self.stacked else logits[None]
 
     def gradients(self, logits: Tensor, grad: Tensor) -> list[Tensor | None]:
-        """Return the gradient of every weight, `[B, …]`, from that of the logits.
-
-        A weight that is frozen or does not affect the logits has `None`.
-        """
+        """Return every weight's gradient, `[B, …]`, or `None` for frozen and unused weights."""
         trained = [w for w in self.weights if w.requires_grad]
         gradients = iter(torch.autograd.grad(logits, trained, grad, allow_unused=True))
         return [next(gradients) if w.requires_grad else None for w in self.weights]

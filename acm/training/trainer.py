@@ -123,9 +123,7 @@ def train(
     return results
 
 
-def _train(
-    stack: Stack, x, graph, y, settings, protocol, keep_weights, on_epoch
-) -> list[TrainingResult]:
+def _train(stack, x, graph, y, settings, protocol, keep_weights, on_epoch) -> list[TrainingResult]:
     """Train a batch of trials until every trial has stopped."""
     results = [TrainingResult(stacked=stack.stacked) for _ in settings]
     selected: dict[int, dict[str, Tensor]] = {}  # the weights of each trial's selected epoch
@@ -218,13 +216,8 @@ def _check_logits(logits: Tensor, y: Tensor) -> None:
 def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool = False):
     """Return the loss, `[B]`, the predicted classes, `[B, N]`, and the gradient or `None`.
 
-    The loss is `L = −Σ_v s_v log softmax(logits_v)[y_v]`; the gradient is `dL/dlogits`.
-
-    Args:
-        logits: `[B, N, C]`.
-        y: Classes, `[B, N]`; any class where the share is 0.
-        share: Weight `s` of each node, `[B, N]`: 1 over the number of nodes for a mean.
-        gradient: Whether to return the gradient.
+    The loss is `L = −Σ_v s_v log softmax(logits_v)[y_v]`, where `share` is `s`; the gradient is
+    `dL/dlogits`. The logits are `[B, N, C]`, the classes and shares `[B, N]`.
     """
     if kernels.supports(logits, share):
         return kernels.cross_entropy(logits, y, share, gradient)
