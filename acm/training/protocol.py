@@ -51,13 +51,5 @@ class TrainingProtocol:
         return val_losses[-1] > sum(val_losses[-self.window - 1 : -1]) / self.window
 
 
-#: The rule of the authors' released code, for all graphs except Deezer-Europe.
+#: The rule of the authors' released code.
 RELEASED = TrainingProtocol(name="released")
-
-#: The rule of Lim et al. (2021), for Deezer-Europe.
-DEEZER = TrainingProtocol("adamw", 500, window=None, select="accuracy", name="deezer")
-
-
-def training_protocol(dataset: str) -> TrainingProtocol:
-    """Return the rule by which the paper trains on a data set."""
-    return DEEZER if dataset == "deezer-europe" else RELEASED

@@ -36,8 +36,7 @@ class TrainingResult:
         model: The model with the weights of the selected epoch, in evaluation mode; `None` if
             the weights were not kept.
         prediction: Predicted class of each node at the selected epoch, `[N]`.
-        best_epoch: The selected epoch, counted from 0.
-        epochs: Number of epochs.
+        best_epoch, epochs: The selected epoch, counted from 0, and the number of epochs.
         val_accuracy, val_loss: At the selected epoch.
         seconds: The trial's share of the time of its batch.
         stacked: Whether the trial was trained in one loop with others, or could have been.

@@ -10,7 +10,7 @@ from torch import nn
 from acm.errors import UsageError
 from acm.nn import product
 from acm.registry import build
-from acm.training import DEEZER, RELEASED, Setting, TrainingProtocol, training_protocol
+from acm.training import RELEASED, Setting, TrainingProtocol
 from acm.training import train as train_model
 
 SETTINGS = dict(lr=0.05, weight_decay=1e-3, seed=0)
@@ -98,16 +98,6 @@ def test_the_stopping_rule_is_the_protocols():
     assert not TrainingProtocol(window=None).should_stop([0.1] * 300 + [9.0])
     assert rule.score(0.5, 0.9) == -0.5
     assert TrainingProtocol(select="accuracy").score(0.5, 0.9) == 0.9
-
-
-def test_deezer_is_trained_by_its_own_protocol():
-    assert (
-        training_protocol("deezer-europe")
-        == DEEZER
-        == TrainingProtocol("adamw", 500, None, "accuracy", "deezer")
-    )
-    released = TrainingProtocol("adam", 5000, 200, "loss", "released")
-    assert training_protocol("cora") == RELEASED == released
 
 
 @pytest.mark.parametrize("name", ["ACM-GCN", "MLP-2"])
