@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from acm import kernels
 from acm.errors import UsageError
@@ -19,7 +18,7 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     """Return `X W`, `[N, F_out]`, or `[B, N, F_out]` for a batch of trials.
 
     With stacked weights, the last digits of `x @ weight` depend on the batch, since libraries
-    round by the address where a matrix begins. This function gives a trial the same digits always.
+    round by the address where a matrix begins. Here a trial has the same digits in every batch.
 
     Args:
         x: Features, `[N, F_in]` or `[B, N, F_in]`; dense, or a `SparseMatrix`.
@@ -27,8 +26,11 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
             arguments, as in `[B, K, F_in, F_out]`.
 
     Raises:
-        UsageError: If features and stacked weights do not match.
+        UsageError: If the types differ, or features do not match stacked weights.
     """
+    dtype = (x.value if isinstance(x, SparseMatrix) else x).dtype
+    if dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type):
+        raise UsageError(f"x is of {dtype}, the weights of {weight.dtype}: one type is needed")
     if isinstance(x, SparseMatrix) or weight.dim() < 3:
         return x @ weight
     if weight.dim() > 3 and x.shape[:-2] == weight.shape[:-2]:
@@ -168,7 +170,7 @@ class Dropout(nn.Module):
         x = operand(x)
         value, dims = (x.value, 1) if isinstance(x, SparseMatrix) else (x, 2)
         if self.key is None:
-            out = functional.dropout(value, float(self.p))
+            out = nn.functional.dropout(value, float(self.p))
         else:
             one, draw = self.p.dim() == 0, (self.p, self.key, self.counter)
             stacked = value.dim() > dims and not one

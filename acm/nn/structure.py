@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from acm.filters import SparseMatrix, adjacency, low_pass
 from acm.nn.checks import CHANNELS, sizes, uniform
@@ -49,7 +48,7 @@ class StructureConv(nn.Module):
         h = product(x, self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
         h = extract(h, low, CHANNELS)
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
-        normed = functional.layer_norm(h, h.shape[-1:])
+        normed = nn.functional.layer_norm(h, h.shape[-1:])
         alpha = weigh(normed, self.weight_tilde, self.weight_mix, temperature=4)
         return mix(h, alpha), alpha
 

@@ -73,6 +73,15 @@ def test_first_and_second_derivatives(loops, x, w):
     assert torch.autograd.gradgradcheck(product, inputs)
 
 
+def test_types_that_differ_are_refused_for_one_trial_and_for_many_dense_and_sparse():
+    x, words = torch.randn(5, 4).double(), "x is of torch.float64, the weights of torch.float32"
+    sparse = SparseMatrix.from_coo(torch.tensor([0]), torch.tensor([0]), torch.ones(1), (5, 4))
+    for weight in (torch.randn(4, 2), torch.randn(2, 4, 2)):
+        for features in (x, sparse.to(x)):
+            with pytest.raises(UsageError, match=words):
+                product(features, weight)
+
+
 def test_where_pytorch_casts_by_itself_types_may_differ():
     x, w = torch.randn(5, 4), torch.randn(4, 2)
     with torch.autocast("cpu", torch.bfloat16):
