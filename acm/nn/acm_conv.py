@@ -77,9 +77,8 @@ class ACMConv(nn.Module):
             raise UsageError(f"temperature is {temperature}: a positive number is needed")
         finite("scale", scale)
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.variant, self.channels, self.mix = variant, channels, mix
-        self.temperature, self.scale, self.act = temperature, scale, act
-        self.hops, self.norm = hops, norm
+        self.variant, self.channels, self.mix, self.act = variant, channels, mix, act
+        self.temperature, self.scale, self.hops, self.norm = temperature, scale, hops, norm
         k = len(channels)
         self.weight = nn.Parameter(torch.empty(in_channels, k, out_channels))
         if mix:

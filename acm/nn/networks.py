@@ -87,7 +87,8 @@ class Network(nn.Module):
         """
         if self.input_dropout is not None:
             x = self.input_dropout(x)
-        weights, hidden = [], []
+        weights: list[Tensor] = []
+        hidden: list[Tensor] = []
         for depth, conv in enumerate(self.convs):
             # A snowball's parts stay separate, so that sparse features stay sparse.
             inputs = (x, *hidden) if self.snowball else hidden[-1] if hidden else x
