@@ -13,12 +13,13 @@ from torch import Tensor, nn
 from acm.data import load, row_normalize
 from acm.data.splits import Split
 from acm.errors import UsageError
+from acm.experiments.protocols import training_protocol
 from acm.experiments.recipes import arguments
 from acm.experiments.trial import Trial, split_of
 from acm.filters import SparseMatrix, moved, operand
 from acm.nn.checks import operator_of, random_walk
 from acm.registry import build
-from acm.training import Setting, TrainingResult, train, training_protocol
+from acm.training import Setting, TrainingResult, train
 from acm.training.stack import private_generator
 
 

@@ -11,10 +11,10 @@ from torch import Tensor
 from acm.data.names import dataset as check_dataset
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError, check_whole, unknown
+from acm.experiments.protocols import training_protocol
 from acm.experiments.recipes import HYPERPARAMETERS, SPLIT_SCHEMES, arguments, complete
 from acm.nn import CHANNELS
 from acm.registry import MODELS, build, model_name
-from acm.training import training_protocol
 
 #: The version of what decides the digits of a training. Records of another version are not today's.
 #: 1: order of sums before commit c97eb626a5d2. 2: today.
