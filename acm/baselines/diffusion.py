@@ -13,18 +13,11 @@ from acm.nn.stacked import Dropout
 
 
 class APPNP(Baseline):
-    r"""APPNP of Klicpera et al. (2019), `klicpera2019predict`.
-
-    .. math::
-        Z^{(0)} = H = \mathrm{MLP}(X), \quad
-        Z^{(k+1)} = (1 - \alpha)\, \hat A_{sym} Z^{(k)} + \alpha H, \quad Y = Z^{(K)}
+    """APPNP of Klicpera et al. (2019): `Z_{k+1} = (1−α) Â_sym Z_k + α Z_0`, `Z_0 = MLP(X)`.
 
     Dropout acts on the input of both layers of the MLP, which has biases. It does not act on the
-    entries of :math:`\hat A_{sym}`, as in the code of Chien et al. (2021), the source of Table 3.
-
-    Args:
-        K: Steps.
-        alpha: Probability to teleport back to the node itself.
+    entries of `Â_sym`, as in the code of Chien et al. (2021), the source of Table 3. There are `K`
+    steps; `α` is the probability to teleport back to the node itself.
     """
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1):
@@ -41,23 +34,15 @@ class APPNP(Baseline):
 
 
 class GPRGNN(Baseline):
-    r"""GPR-GNN of Chien et al. (2021), `chien2021adaptive`.
+    """GPR-GNN of Chien et al. (2021): `Y = Σ_k γ_k Â_sym^k MLP(X)` for `k = 0 … K`.
 
-    .. math::
-        Y = \sum_{k=0}^{K} \gamma_k \hat A_{sym}^k\, \mathrm{MLP}(X)
+    The weights `γ` are learned and may be negative: the filter is a polynomial that passes low or
+    high frequencies. They start as personalized PageRank with the teleport probability `α`,
+    `γ_k = α (1−α)^k` and `γ_K = (1−α)^K`.
 
-    The weights :math:`\gamma` are learned and may be negative: the filter is a polynomial that
-    passes low or high frequencies. They start as personalized PageRank,
-    :math:`\gamma_k = \alpha (1 - \alpha)^k` and :math:`\gamma_K = (1 - \alpha)^K`.
-
-    Dropout acts on the input of both layers of the MLP, which has biases. Another dropout with a
-    probability of its own acts on the MLP's output, as in the authors' release. Weight decay acts
-    on :math:`\gamma` as well, unlike in the release.
-
-    Args:
-        K: Steps.
-        alpha: Teleport probability of the PageRank that `γ` starts from.
-        dprate: Probability that a value of the MLP's output is dropped.
+    Dropout acts on the input of both layers of the MLP, which has biases. Another dropout with the
+    probability `dprate` acts on the MLP's output, as in the authors' release. Weight decay acts on
+    `γ` as well, unlike in the release.
     """
 
     def __init__(
@@ -68,15 +53,12 @@ class GPRGNN(Baseline):
         self.mlp = MLP(in_channels, out_channels, hidden, dropout)
         self.dropout = Dropout(probability("dprate", dprate), fixed=True)
         self.gamma = nn.Parameter(torch.empty(K + 1))
-        self._start()
+        self.reset_parameters()
 
+    @torch.no_grad()
     def reset_parameters(self) -> None:
         """Draw the MLP's weights anew, and set `γ` to PageRank."""
         super().reset_parameters()
-        self._start()
-
-    @torch.no_grad()
-    def _start(self) -> None:
         power = torch.arange(len(self.gamma), device=self.gamma.device)
         gamma = self.alpha * (1 - self.alpha) ** power
         gamma[-1] = (1 - self.alpha) ** (len(gamma) - 1)

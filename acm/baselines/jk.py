@@ -7,17 +7,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acm.baselines.attention import GATConv
-from acm.baselines.base import Baseline, BatchNorm, Linear
+from acm.baselines.base import Baseline, BatchNorm, Linear, dropouts
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
 from acm.nn.checks import random_walk
-from acm.nn.stacked import Dropout
 
 
 class _JK(Baseline):
-    """Layers of one width with batch normalization between them, and a linear output.
+    """Jumping knowledge of Xu et al. (2018): `H_l = act(BN(Z_l))`, `Y = JK(H_1, …, Z_L) W`.
 
-    A subclass defines the layers `convs` and their nonlinearity `act`.
+    JK concatenates the layers ("cat"), or takes the maximum of each feature ("max"). The networks
+    are those of Lim et al. (2021), without biases. The equations of Xu et al. have no
+    normalization, and a nonlinearity in the last layer as well. Dropout acts on the input of every
+    layer except the first. A subclass defines `act` and the layers, `propagate`.
     """
 
     def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, **heads):
@@ -26,7 +28,7 @@ class _JK(Baseline):
             raise UsageError(f"jk is {jk!r}: 'max' or 'cat' is needed")
         self.jk = jk
         self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers - 1))
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers - 1))
+        self.dropouts = dropouts(dropout, layers - 1)
         self.output = Linear(width * layers if jk == "cat" else width, out_channels)
         self.stackable = not self.norms
 
@@ -40,21 +42,7 @@ class _JK(Baseline):
 
 
 class GCNJK(_JK):
-    r"""GCN with jumping knowledge, of Xu et al. (2018), `xu2018representation`.
-
-    .. math::
-        Z^{(l)} = \hat A_{sym} H^{(l-1)} W^{(l)}, \quad
-        H^{(l)} = \mathrm{ReLU}(\mathrm{BN}(Z^{(l)})), \quad
-        Y = \mathrm{JK}(H^{(1)}, \dots, H^{(L-1)}, Z^{(L)})\, W
-
-    JK concatenates the layers, or takes the maximum of each feature. The network is that of Lim et
-    al. (2021), `lim2021new`, without biases. The equations of Xu et al. have no normalization, and
-    a ReLU in the last layer as well. Dropout acts on the input of every layer except the first.
-
-    Args:
-        layers: Number of layers, `L`.
-        jk: `"max"` or `"cat"`.
-    """
+    """GCN with jumping knowledge: `Z_l = Â_sym H_{l−1} W_l` and ReLU."""
 
     act = staticmethod(torch.relu)
 
@@ -64,27 +52,13 @@ class GCNJK(_JK):
         self.linears = nn.ModuleList(Linear(width, hidden) for width in widths)
 
     def propagate(self, depth: int, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        """Return `Z` of a layer."""
         return graph @ self.linears[depth](x)
 
 
 class GATJK(_JK):
-    r"""GAT (Veličković et al., 2018) with the jumping knowledge of Xu et al. (2018).
+    """GAT with jumping knowledge: `Z_l = GATConv(H_{l−1})` with concatenated heads, and ELU.
 
-    .. math::
-        Z^{(l)} = \mathrm{GATConv}(H^{(l-1)}), \quad
-        H^{(l)} = \mathrm{ELU}(\mathrm{BN}(Z^{(l)})), \quad
-        Y = \mathrm{JK}(H^{(1)}, \dots, H^{(L-1)}, Z^{(L)})\, W
-
-    Every layer concatenates its heads. The network is that of Lim et al. (2021), `lim2021new`,
-    without biases. Veličković et al. drop values of `α` and have no normalization; here no `α` is
-    dropped. Dropout acts on the input of every layer except the first.
-
-    Args:
-        hidden: Features of each head; a layer has `heads · hidden`.
-        layers: Number of layers, `L`.
-        heads: Heads of every layer.
-        jk: `"max"` or `"cat"`.
+    A layer has `heads · hidden` features. No `α` is dropped.
     """
 
     act = staticmethod(functional.elu)
@@ -99,5 +73,4 @@ class GATJK(_JK):
         self.convs = nn.ModuleList(GATConv(w, hidden, heads, dropout=None) for w in widths)
 
     def propagate(self, depth: int, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        """Return `Z` of a layer."""
         return self.convs[depth](x, graph)

@@ -13,10 +13,7 @@ from acm.nn.stacked import Dropout, Linear, joint_product, per_trial
 
 
 class MLP(Baseline):
-    r"""The perceptron of two layers in the code of Chien et al. (2021), `chien2021adaptive`.
-
-    .. math::
-        Y = \mathrm{ReLU}(X W_0 + b_0)\, W_1 + b_1
+    """The perceptron of Chien et al. (2021), `Y = ReLU(X W_0 + b_0) W_1 + b_1`.
 
     Dropout acts on the input of both layers.
     """
@@ -31,7 +28,7 @@ class MLP(Baseline):
 
 
 class SnowballConv(Linear):
-    r"""A layer of Snowball: :math:`\hat A\, [X, H_1, \dots]\, W + b`."""
+    """A layer of Snowball: `Â [X, H_1, …] W + b`."""
 
     def reset_parameters(self) -> None:
         """Draw `W` and `b` uniformly from ±1/√out_channels."""
@@ -44,22 +41,17 @@ class SnowballConv(Linear):
 
 
 class Snowball(Baseline):
-    r"""A snowball network of Luan et al. (2019), `luan2019break`.
+    """A snowball network of Luan et al. (2019).
 
-    .. math::
-        H_l = \mathrm{ReLU}(\hat A_{rw}\, [X, H_1, \dots, H_{l-1}]\, W_l + b_l), \quad
-        Y = \hat A_{rw}\, [X, H_1, \dots, H_{n-1}]\, W_n + b_n
-
+    `H_l = ReLU(Â_rw [X, H_1, …, H_{l−1}] W_l + b_l)` and `Y = Â_rw [X, H_1, …, H_{n−1}] W_n + b_n`.
     Dropout acts on `H`. The biases and their draws are those of the code of Luan et al. (2019),
-    whose paper argues for tanh. ReLU is the nonlinearity of Luan et al. (2021).
+    whose paper argues for tanh (`act`). ReLU is the nonlinearity of Luan et al. (2021).
 
-    In Luan et al. (2019), `n` counts the hidden layers only. Here `n` counts all layers, since the
+    In Luan et al. (2019), `n` counts the hidden layers only. Here `layers` counts all, since the
     times of an epoch in Luan et al. (2021) show two layers for Snowball-2, as for GCN.
-
-    Args:
-        layers: `n`.
-        act: `"relu"` or `"tanh"`.
     """
+
+    operator = random_walk
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, act="relu"):
         super().__init__(in_channels, out_channels, hidden, layers=layers)
@@ -71,8 +63,6 @@ class Snowball(Baseline):
             SnowballConv(in_channels + k * hidden, end) for k, end in enumerate(ends)
         )
         self.dropouts = dropouts(dropout, layers - 1)
-
-    operator = random_walk
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
         parts = (x,)
