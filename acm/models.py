@@ -17,36 +17,25 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Entry:
-    """A model's row.
+    """A model's row."""
 
-    Attributes:
-        name: The name that the paper prints.
-        constructor: `"module:name"` of the constructor, or the constructor itself. It is called as
-            `constructor(in_channels, out_channels, hidden=…, dropout=…, **options)`.
-        equation, latex: What the model computes, in one line of text and in LaTeX.
-        heterophily: What becomes of neighbors from other classes, in one sentence.
-        source: The key of the model's paper in the bibliography.
-        tables: Numbers of the paper's tables that print the model.
-        channels, mix: The channels, if some may be left out, and whether nodes mix them.
-        options: Hyperparameters that only this model has, with their defaults.
-        fixed: Arguments of the constructor that make it this row.
-        stackable: Whether the trainer may stack trials that have the default options.
-        user: Whether a user registered the model.
-    """
-
-    name: str
+    name: str  # as the paper prints it
+    #: `"module:name"` or the constructor itself, which is called as
+    #: `constructor(in_channels, out_channels, hidden=…, dropout=…, **options)`.
     constructor: str | Callable
-    equation: str
-    latex: str = ""
-    heterophily: str = ""
-    source: str = ""
-    tables: tuple[int, ...] = ()
-    channels: tuple[str, ...] = ()
-    mix: bool = False
+    equation: str  # what the model computes, in one line of text
+    latex: str = ""  # the same in LaTeX
+    heterophily: str = ""  # what becomes of neighbors from other classes, in one sentence
+    source: str = ""  # the key of the model's paper in the bibliography
+    tables: tuple[int, ...] = ()  # numbers of the paper's tables that print the model
+    channels: tuple[str, ...] = ()  # the channels, if some may be left out
+    mix: bool = False  # whether nodes mix these channels
+    #: Hyperparameters that only this model has, with their defaults.
     options: Mapping[str, int | float | str] = field(default_factory=dict)
+    #: Arguments of the constructor that make it this row.
     fixed: Mapping[str, object] = field(default_factory=dict)
-    stackable: bool = True
-    user: bool = False
+    stackable: bool = True  # whether the trainer may stack trials that have the default options
+    user: bool = False  # whether a user registered the model
 
     @property
     def beyond(self) -> bool:
@@ -136,13 +125,13 @@ _ROWS = (
                  r"(a_k [W^k h_i \mathbin{\Vert} W^k h_j])"),
         "Each node learns which neighbors count, but all weights are positive and sum to one.",
         "velickovic2018graph", (3,), options={"layers": 2, "heads": 8, "out_heads": 1}),
-    Entry("APPNP", "acm.baselines.diffusion:APPNP",
+    Entry("APPNP", "acm.baselines.plain:APPNP",
         "Z_{k+1} = (1−α) Â_sym Z_k + α Z_0, Z_0 = MLP(X)",
         _aligned(r"Z_{k+1} &= (1-\alpha) \hat A_{\mathrm{sym}} Z_k + \alpha Z_0,",
                  r"Z_0 &= \operatorname{MLP}(X)"),
         "Every step adds the node's own prediction by a share α; the rest is low-pass.",
         "klicpera2019predict", (3,), options={"K": 10, "alpha": 0.1}),
-    Entry("GPRGNN", "acm.baselines.diffusion:GPRGNN", "Y = Σ_k γ_k Â_sym^k MLP(X), γ learned",
+    Entry("GPRGNN", "acm.baselines.plain:GPRGNN", "Y = Σ_k γ_k Â_sym^k MLP(X), γ learned",
         r"Y = \sum_k \gamma_k \hat A_{\mathrm{sym}}^k \operatorname{MLP}(X),"
         r" \quad \gamma \text{ learned}",
         "Weights of hops may become negative: one filter for all nodes, which may be high-pass.",
@@ -162,14 +151,14 @@ _ROWS = (
                  r"&\quad \mathbin{\Vert} \hat A_{\mathrm{sym}}^2 H_{l-1} W_2]"),
         "Powers of the filter are concatenated: the network can learn differences between hops.",
         "abu2019mixhop", (3,), options={"layers": 2}, stackable=False),
-    Entry("GCN+JK", "acm.baselines.jk:GCNJK",
+    Entry("GCN+JK", "acm.baselines.neighborhoods:GCNJK",
         "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ReLU(BN(Z_l)), Z_l = Â_sym H_{l−1} W_l",
         _aligned(r"Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W,",
                  r"H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)),",
                  r"Z_l &= \hat A_{\mathrm{sym}} H_{l-1} W_l"),
         "The last map sees every layer, also the least blurred.",
         "xu2018representation", (3,), options={"layers": 2, "jk": "max"}, stackable=False),
-    Entry("GAT+JK", "acm.baselines.jk:GATJK",
+    Entry("GAT+JK", "acm.baselines.neighborhoods:GATJK",
         "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ELU(BN(Z_l)), Z_l = GATConv(H_{l−1})",
         _aligned(r"Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W,",
                  r"H_l &= \operatorname{ELU}(\operatorname{BN}(Z_l)),",
@@ -209,8 +198,7 @@ _ROWS = (
         r"&\quad + \beta_l (\hat A H_{l-1} W_l + H_0 W'_l)),"),
     _network("GCN", "Â ReLU(Â X W_0) W_1", r"\hat A \operatorname{ReLU}(\hat A X W_0) W_1", _LOW,
         (2, 3), "kipf2016classification", **_LINEAR, layers=2),
-    _snowball(2),
-    _snowball(3),
+    _snowball(2), _snowball(3),
     _network("ACM-SGC-1", "Mix(Â X W_L, (I−Â) X W_H, X W_I)",
         r"\operatorname{Mix}(\hat A X W_L, (I-\hat A) X W_H, X W_I)",
         _MIXED, (2, 3, 8), layers=1, nonlinear=False),
@@ -230,13 +218,11 @@ _ROWS = (
     _network("ACM-GCN", "ACM(ReLU(ACM(X)))",
         r"\operatorname{ACM}(\operatorname{ReLU}(\operatorname{ACM}(X)))",
         _MIXED, (2, 3, 8), layers=2),
-    _acm_snowball("ACM", 2),
-    _acm_snowball("ACM", 3),
+    _acm_snowball("ACM", 2), _acm_snowball("ACM", 3),
     _network("ACMII-GCN", "ACMII(ReLU(ACMII(X)))",
         r"\operatorname{ACMII}(\operatorname{ReLU}(\operatorname{ACMII}(X)))",
         _MIXED, (2, 3, 8), layers=2, variant="acmii"),
-    _acm_snowball("ACMII", 2),
-    _acm_snowball("ACMII", 3),
+    _acm_snowball("ACMII", 2), _acm_snowball("ACMII", 3),
     _network("MLP-1", "X W", "X W", _NO_GRAPH, (), **(_LINEAR | {"channel": "identity"}), layers=1),
     _acm_plus("ACM-GCN+", "", ""),
     _acm_plus("ACM-GCN++", " + ReLU(X W_R)", r" + \operatorname{ReLU}(X W_R)"),

@@ -37,21 +37,17 @@ def build(
     num_nodes: int | None = None,
     **options,
 ):
-    """Return a new model, an `nn.Module`.
+    """Return a new model, an `nn.Module`, by the row's name in any case.
 
     Args:
-        name: The row's name, such as `"ACM-GCN"`, in any case.
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of a hidden layer.
-        dropout: Probability that a value is dropped.
+        name, in_channels, out_channels: The model; features `F` of a node; classes `C`.
+        hidden, dropout: Width of a hidden layer; probability that a value is dropped.
         channels, mix: Other channels than the row's, or another mixing (the ablation of Table 2).
         num_nodes: `N`, for models whose weights depend on it (ACM-GCN+ and ACM-GCN++).
         options: Hyperparameters of this model, see `Entry.options`.
 
     Raises:
-        UsageError: If there is no such model, an argument is out of range, or the model has no
-            such hyperparameter or no channels to choose from.
+        UsageError: If there is no such model, hyperparameter or channel, or a value is wrong.
     """
     entry = MODELS[model_name(name)]
     for option in options:
@@ -85,9 +81,6 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
         equation: What the model computes, in one line.
         attributes: Other attributes of `Entry`. Without `options`, these are the constructor's
             arguments whose default is a number or a word.
-
-    Raises:
-        UsageError: If another model has the name, or `build` could not call the constructor.
     """
     if not isinstance(name, str) or not name.strip() or set(name) & set(",\n"):
         raise UsageError(f"a model's name is {name!r}: words without commas are needed")
@@ -103,28 +96,20 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
         call = "constructor(in_channels, out_channels, hidden=…, dropout=…)"
         raise UsageError(f"{name} cannot be called as {call}: {error}") from error
     if isinstance(make, type) and not hasattr(make, "reset_parameters"):
-        raise UsageError(
-            f"{name} has no reset_parameters(), by which every trial draws initial weights"
-        )
+        raise UsageError(f"{name} has no reset_parameters(), which draws a trial's first weights")
     handled = {"channels", "mix", "num_nodes", *arguments}  # by `build`
     defaults = {p.name: p.default for p in signature.parameters.values() if p.name not in handled}
     options = {n: value for n, value in defaults.items() if type(value) in (int, float, str)}
     attributes = {"stackable": getattr(make, "stackable", False), "options": options} | attributes
     if taken := {"lr", "weight_decay"} & set(attributes["options"]):
-        raise UsageError(
-            f"{name} has a hyperparameter {', '.join(sorted(taken))} of its own: another"
-            " name is needed, since every training has one of that name"
-        )
+        wrong = ", ".join(sorted(taken))
+        raise UsageError(f"{name} has a hyperparameter {wrong}, as every training: rename it")
     MODELS[name] = Entry(name, constructor, equation, user=True, **attributes)
     return MODELS[name]
 
 
 def load_user_models() -> None:
-    """Import the modules or files named by `ACM_MODELS`, which register further models.
-
-    Raises:
-        UsageError: If one of them cannot be loaded, for whatever reason.
-    """
+    """Import the modules or files named by `ACM_MODELS`, which register further models."""
     names = (name.strip() for name in os.environ.get("ACM_MODELS", "").split(","))
     for number, name in enumerate(filter(None, names)):
         try:

@@ -121,7 +121,6 @@ class NormalLinear(Linear):
     """`X W + b` with the draws of FAGCN's release: normal weights, uniform biases."""
 
     def reset_parameters(self) -> None:
-        """Draw `W` normally, and `b` as `Linear` does."""
         super().reset_parameters()
         normal(self.weight, *self.weight.shape)
 
@@ -164,10 +163,8 @@ class GATConv(nn.Module):
 
     `α^k_ij = softmax_j LeakyReLU(a_k [W^k h_i ∥ W^k h_j])` with the slope 0.2. With `mean` the
     heads `k` are averaged instead of concatenated. Dropout acts on `α`; `None` stands for none.
-
-    Attributes:
-        weight: All `W^k` side by side, `[in_channels, heads · out_channels]`.
-        attention: All `a_k`, `[heads, out_channels, 2]`: for the target and for the source.
+    The parameter `weight` has all `W^k` side by side, and `attention` all `a_k`,
+    `[heads, out_channels, 2]`: for the target and for the source.
     """
 
     def __init__(self, in_channels, out_channels, heads, mean=False, dropout=0.5):

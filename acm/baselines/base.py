@@ -39,15 +39,7 @@ class Baseline(nn.Module):
                 module.reset_parameters()
 
     def forward(self, x: Tensor | SparseMatrix, graph) -> Tensor:
-        """Return the logits of all nodes, `[N, C]`.
-
-        Args:
-            x: Node features, `[N, F]`, dense or sparse.
-            graph: What `operator` returns, or edges, `[2, E]`.
-
-        Raises:
-            UsageError: If the features or the operator have the wrong size.
-        """
+        """Return the logits, `[N, C]`; the graph is what `operator` returns, or edges, `[2, E]`."""
         (x,) = features((x,), self.in_channels, is_stacked(self))
         n = x.shape[-2]
         if isinstance(graph, Tensor):

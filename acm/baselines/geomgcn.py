@@ -49,9 +49,6 @@ def isomap(a: SparseMatrix, landmarks: int = LANDMARKS) -> np.ndarray:
     Isomap (Tenenbaum et al., 2000) is kernel PCA of `−D²/2`, where `D` are the distances. A large
     graph has landmarks (de Silva and Tenenbaum, 2002). Two nodes without a path between them are
     one hop further apart than any two nodes with a path.
-
-    Raises:
-        UsageError: If scikit-learn is not installed.
     """
     try:
         from sklearn.decomposition import KernelPCA
@@ -113,8 +110,7 @@ def ball(z: np.ndarray, component: np.ndarray, pairs: int) -> np.ndarray:
     return tree.query_pairs(low, output_type="ndarray")
 
 
-#: Two neighborhoods with four relations each.
-DIVISIONS = 8
+DIVISIONS = 8  # two neighborhoods with four relations each
 
 
 class GeomGCN(Baseline):
@@ -146,8 +142,7 @@ class GeomGCN(Baseline):
         edges = proper_edges(edge_index, num_nodes)
         z = positions(edges, num_nodes)
         component = connected_components(_csr(adjacency(edges, num_nodes)))[1]
-        pairs = ball(z, component, edges.shape[1] // 2)
-        pairs = torch.from_numpy(pairs).T.to(edges)
+        pairs = torch.from_numpy(ball(z, component, edges.shape[1] // 2)).T.to(edges)
         self_loops = torch.arange(num_nodes, device=edges.device).expand(2, -1)
         near = torch.cat([pairs, pairs.flip(0), self_loops], 1)
         latent = low_pass(near, num_nodes, norm="sym", renormalize=False)

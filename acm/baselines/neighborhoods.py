@@ -1,6 +1,11 @@
-"""Networks that treat the node and its neighborhoods separately: GraphSAGE, H2GCN and MixHop."""
+"""Networks that keep the node, its neighborhoods or the layers separate until the end.
+
+They are GraphSAGE, H2GCN, MixHop, and GCN and GAT with jumping knowledge.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import torch
@@ -8,10 +13,12 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
+from acm.baselines.attention import GATConv
 from acm.baselines.base import Baseline, BatchNorm, Linear, dropouts, glorot, proper_edges
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, low_pass
 from acm.nn import stacked
+from acm.nn.checks import random_walk
 from acm.nn.stacked import product
 
 
@@ -69,15 +76,13 @@ class GraphSAGE(Baseline):
         return low_pass(proper_edges(edge_index, num_nodes), num_nodes)
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        first, *others = self.convs
-        if self.aggregator == "gcn":  # the mean of `x W + b` is the mean of `x W`, plus `b`
-            x = graph @ first(x)
-            for dropout, conv in zip(self.dropouts, others):
-                x = graph @ conv(dropout(torch.relu(x)))
-            return x
-        x = first(x, graph)
-        for dropout, conv in zip(self.dropouts, others):
-            x = conv(dropout(functional.normalize(torch.relu(x), dim=-1)), graph)
+        mean = self.aggregator == "mean"
+        for depth, conv in enumerate(self.convs):
+            if depth:
+                x = functional.normalize(torch.relu(x), dim=-1) if mean else torch.relu(x)
+                x = self.dropouts[depth - 1](x)
+            # The mean of `x W + b` is the mean of `x W`, plus `b`.
+            x = conv(x, graph) if mean else graph @ conv(x)
         return x
 
 
@@ -106,10 +111,8 @@ class H2GCN(Baseline):
     def operator(self, edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
         """Return the normalized matrices of both neighborhoods, `(Â_1, Â_2)`."""
         near = proper_edges(edge_index, num_nodes)
-        return tuple(
-            low_pass(edges, num_nodes, norm="sym", renormalize=False)
-            for edges in (near, two_hops(near, num_nodes))
-        )
+        both = near, two_hops(near, num_nodes)
+        return tuple(low_pass(e, num_nodes, norm="sym", renormalize=False) for e in both)
 
     def logits(self, x: Tensor | SparseMatrix, graph: tuple[SparseMatrix, SparseMatrix]) -> Tensor:
         rounds = [torch.relu(self.embed(x))]
@@ -128,8 +131,7 @@ def two_hops(edge_index: Tensor, num_nodes: int) -> Tensor:
     return pairs.long().to(edge_index.device)
 
 
-#: The powers 0, 1 and 2 of every layer of MixHop.
-POWERS = 3
+POWERS = 3  # the powers 0, 1 and 2 of every layer of MixHop
 
 
 class MixHop(Baseline):
@@ -167,3 +169,67 @@ def _powers(a: SparseMatrix, h: Tensor) -> Tensor:
     once = a @ h[..., width:]
     twice = a @ once[..., width:]
     return torch.cat([h[..., :width], once[..., :width], twice], -1)
+
+
+class GCNConv(Linear):
+    """A layer of GCN: `Â_sym X W`."""
+
+    def forward(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
+        return graph @ super().forward(x)
+
+
+class _JK(Baseline):
+    """Jumping knowledge of Xu et al. (2018): `H_l = act(BN(Z_l))`, `Y = JK(H_1, …, Z_L) W`.
+
+    JK concatenates the layers ("cat"), or takes the maximum of each feature ("max"). The networks
+    are those of Lim et al. (2021), without biases. The equations of Xu et al. have no
+    normalization, and a nonlinearity in the last layer as well. Dropout acts on the input of every
+    layer except the first. `conv(F)` makes a layer of the given width for `F` features.
+    """
+
+    def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, conv, **more):
+        super().__init__(in_channels, out_channels, hidden, layers=layers, **more)
+        if jk not in ("max", "cat"):
+            raise UsageError(f"jk is {jk!r}: 'max' or 'cat' is needed")
+        self.jk = jk
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers - 1))
+        self.dropouts = dropouts(dropout, layers - 1)
+        self.output = Linear(width * layers if jk == "cat" else width, out_channels)
+        self.convs = nn.ModuleList(map(conv, [in_channels] + [width] * (layers - 1)))
+        self.stackable = not self.norms
+
+    def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
+        first, *others = self.convs
+        layers = [first(x, graph)]
+        for norm, dropout, conv in zip(self.norms, self.dropouts, others):
+            layers[-1] = self.act(norm(layers[-1]))
+            layers.append(conv(dropout(layers[-1]), graph))
+        joined = torch.cat(layers, -1) if self.jk == "cat" else torch.stack(layers).amax(0)
+        return self.output(joined)
+
+
+class GCNJK(_JK):
+    """GCN with jumping knowledge: `Z_l = Â_sym H_{l−1} W_l` and ReLU."""
+
+    act = staticmethod(torch.relu)
+
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, jk="max"):
+        shared = in_channels, out_channels, hidden, dropout, layers, jk
+        super().__init__(*shared, hidden, partial(GCNConv, out_channels=hidden))
+
+
+class GATJK(_JK):
+    """GAT with jumping knowledge: `Z_l = GATConv(H_{l−1})` with concatenated heads, and ELU.
+
+    A layer has `heads · hidden` features. No `α` is dropped.
+    """
+
+    act = staticmethod(functional.elu)
+    operator = random_walk  # attention needs its pattern: the neighbors and the node itself
+
+    def __init__(
+        self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, heads=8, jk="max"
+    ):
+        shared = in_channels, out_channels, hidden, dropout, layers, jk
+        conv = partial(GATConv, out_channels=hidden, heads=heads, dropout=None)
+        super().__init__(*shared, heads * hidden, conv, heads=heads)

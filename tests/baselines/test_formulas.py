@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from acm.baselines.diffusion import APPNP, GPRGNN
 from acm.baselines.geomgcn import ball, positions
+from acm.baselines.plain import APPNP, GPRGNN
 from tests.baselines.classes import CLASSES, PAPERS
 
 N, F, C, HIDDEN = 14, 5, 3, 4
@@ -131,7 +131,7 @@ def mixhop(m, w, a, x):
 def gcnjk(m, w, a, x):
     layers = []
     for k in range(3):
-        x = sym(a + np.eye(N)) @ x @ w[f"linears.{k}.weight"]
+        x = sym(a + np.eye(N)) @ x @ w[f"convs.{k}.weight"]
         x = x if k == 2 else relu(batch_norm(m, w, k, x))
         layers.append(x)
     return (cat(layers) if m.jk == "cat" else np.max(layers, 0)) @ w["output.weight"]
