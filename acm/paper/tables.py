@@ -69,6 +69,7 @@ def find_table(name: str, *kinds: str) -> Table:
     return by_key[find("table", name, by_key)]
 
 
+@cache
 def fold(name: str) -> str:
     """Remove case, spaces and accents, so that `s_agg(s(a,x))` matches `S_agg(S(Â,X))`."""
     plain = unicodedata.normalize("NFKD", str(name))
