@@ -17,38 +17,30 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Entry:
-    """A model's row.
+    """A model's row."""
 
-    Attributes:
-        name: The name that the paper prints.
-        constructor: `"module:name"` of the constructor, or the constructor itself. It is called as
-            `constructor(in_channels, out_channels, hidden=…, dropout=…, **options)`.
-        equation: What the model computes, in one line of text.
-        latex: The equation in LaTeX.
-        heterophily: What becomes of neighbors from other classes, in one sentence.
-        source: The key of the model's paper in the bibliography.
-        tables: Numbers of the paper's tables that print the model.
-        channels: The channels, if some may be left out.
-        mix: Whether nodes mix these channels.
-        options: Hyperparameters that only this model has, with their defaults.
-        fixed: Arguments of the constructor that make it this row.
-        stackable: Whether the trainer may stack trials that have the default options.
-        beyond: Whether the model is in none of the paper's tables.
-    """
-
-    name: str
+    name: str  # as the paper prints it
+    #: `"module:name"` or the constructor itself, which is called as
+    #: `constructor(in_channels, out_channels, hidden=…, dropout=…, **options)`.
     constructor: str | Callable
-    equation: str
-    latex: str = ""
-    heterophily: str = ""
-    source: str = ""
-    tables: tuple[int, ...] = ()
-    channels: tuple[str, ...] = ()
-    mix: bool = False
+    equation: str  # what the model computes, in one line of text
+    latex: str = ""  # the same in LaTeX
+    heterophily: str = ""  # what becomes of neighbors from other classes, in one sentence
+    source: str = ""  # the key of the model's paper in the bibliography
+    tables: tuple[int, ...] = ()  # numbers of the paper's tables that print the model
+    channels: tuple[str, ...] = ()  # the channels, if some may be left out
+    mix: bool = False  # whether nodes mix these channels
+    #: Hyperparameters that only this model has, with their defaults.
     options: Mapping[str, int | float | str] = field(default_factory=dict)
+    #: Arguments of the constructor that make it this row.
     fixed: Mapping[str, object] = field(default_factory=dict)
-    stackable: bool = True
-    beyond: bool = False
+    stackable: bool = True  # whether the trainer may stack trials that have the default options
+    user: bool = False  # whether a user registered the model
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the package has the model although no table of the paper prints it."""
+        return not (self.tables or self.user)
 
     @property
     def make(self) -> Callable:
@@ -69,216 +61,168 @@ _LINEAR = {"channel": "low", "nonlinear": False, "input_dropout": False}
 _THREE = {"channels": ("low", "high", "identity"), "mix": True}
 
 
+def _aligned(*lines: str) -> str:
+    return r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}"
+
+
 def _network(name, equation, latex, heterophily, tables, source="luan2021heterophily", **fixed):
     """Return the row of a network of ACM layers, see `acm.nn.Network`."""
     channels = {"channels": (fixed.pop("channel"),)} if "channel" in fixed else _THREE
-    return Entry(
-        name, "acm.nn.networks:Network", equation, latex, heterophily, source, tables,
-        **channels, fixed={"hops": 1, "variant": "acm"} | fixed, beyond=not tables,
-    )  # fmt: skip
+    fixed = {"hops": 1, "variant": "acm"} | fixed
+    return Entry(name, "acm.nn.networks:Network", equation, latex, heterophily, source, tables,
+        **channels, fixed=fixed)  # fmt: skip
 
 
-def _gcnii(name, equation, latex):
+def _gcnii(name, equation, *latex):
     """Return the row of GCNII, GCNII* or an ACM form, see `acm.nn.GCNII`."""
     acm = name.startswith("ACM")
-    depth = r", \\ \beta_l &= \log(\lambda / l + 1) \end{aligned}"
-    return Entry(
-        name, "acm.nn.gcnii:GCNII", equation + ", β_l = log(λ/l + 1)",
-        r"\begin{aligned} H_l &= " + latex + depth,
-        _MIXED if acm else "Every layer adds a share α of the first features, unfiltered.",
+    low = "Every layer adds a share α of the first features, unfiltered."
+    # These depths are in the searched ranges: 4 to 64 layers, and 1 to 4 of an ACM form.
+    options = {"layers": 2 if acm else 8, "lambda_": 0.5, "alpha": 0.1}
+    return Entry(name, "acm.nn.gcnii:GCNII", equation + ", β_l = log(λ/l + 1)",
+        _aligned(*latex, r"\beta_l &= \log(\lambda / l + 1)"), _MIXED if acm else low,
         "chen2020simple", (3,), **(_THREE if acm else {"channels": ("low",)}),
-        # These depths are in the searched ranges: 4 to 64 layers, and 1 to 4 of an ACM form.
-        options={"layers": 2 if acm else 8, "lambda_": 0.5, "alpha": 0.1},
-        fixed={"star": name.endswith("*")},
-    )  # fmt: skip
+        options=options, fixed={"star": name.endswith("*")})  # fmt: skip
 
 
 def _snowball(number):
     """Return the row of Snowball-2 or Snowball-3."""
-    return Entry(
-        f"Snowball-{number}", "acm.baselines.plain:Snowball",
+    return Entry(f"Snowball-{number}", "acm.baselines.plain:Snowball",
         "H_l = ReLU(Â [X, H_1, …, H_{l−1}] W_l + b_l), Y = Â [X, H_1, …, H_{n−1}] W_n + b_n",
-        r"\begin{aligned} H_l &= \operatorname{ReLU}(\hat A [X, H_1, \dots, H_{l-1}] W_l + b_l),"
-        r" \\ Y &= \hat A [X, H_1, \dots, H_{n-1}] W_n + b_n \end{aligned}",
+        _aligned(r"H_l &= \operatorname{ReLU}(\hat A [X, H_1, \dots, H_{l-1}] W_l + b_l),",
+                 r"Y &= \hat A [X, H_1, \dots, H_{n-1}] W_n + b_n"),
         "Every layer sees the features and all layers before it; each layer is low-pass.",
-        "luan2019break", (3,), options={"act": "relu"}, fixed={"layers": number},
-    )  # fmt: skip
+        "luan2019break", (3,), options={"act": "relu"}, fixed={"layers": number})  # fmt: skip
 
 
 def _acm_snowball(form, number):
     """Return the row of an ACM or ACMII form of Snowball."""
-    return _network(
-        f"{form}-Snowball-{number}",
+    layer = rf"\operatorname{{{form}}}([X, H_1, \dots, H_"
+    return _network(f"{form}-Snowball-{number}",
         f"H_l = ReLU({form}([X, H_1, …, H_{{l−1}}])), Y = {form}([X, H_1, …, H_{{n−1}}])",
-        rf"\begin{{aligned}} H_l &= \operatorname{{ReLU}}(\operatorname{{{form}}}([X, H_1, \dots,"
-        rf" H_{{l-1}}])), \\ Y &= \operatorname{{{form}}}([X, H_1, \dots, H_{{n-1}}])"
-        r" \end{aligned}",
-        _MIXED, (3, 8), layers=number, variant=form.lower(), snowball=True,
-    )  # fmt: skip
+        _aligned(rf"H_l &= \operatorname{{ReLU}}({layer}{{l-1}}])),", rf"Y &= {layer}{{n-1}}])"),
+        _MIXED, (3, 8), layers=number, variant=form.lower(), snowball=True)  # fmt: skip
 
 
 def _acm_plus(name, residual, latex):
     """Return the row of ACM-GCN+ or ACM-GCN++."""
-    return Entry(
-        name, "acm.nn.structure:ACMPlus",
+    layers = r"\operatorname{ACM}(\operatorname{ReLU}(\operatorname{ACM}(X))"
+    return Entry(name, "acm.nn.structure:ACMPlus",
         f"ACM(ReLU(ACM(X)){residual}), with a channel ReLU(A W_A) and layer norm",
-        r"\begin{aligned} & \operatorname{ACM}(\operatorname{ReLU}(\operatorname{ACM}(X))" + latex
-        + r"), \\ &\quad \text{with a channel } \operatorname{ReLU}(A W_A)"
-        r" \text{ and layer norm} \end{aligned}",
+        _aligned(rf"& {layers}{latex}),", r"&\quad \text{with a channel } "
+                 r"\operatorname{ReLU}(A W_A) \text{ and layer norm}"),
         "As ACM-GCN, and the identity of the neighbors counts, whatever their features.",
-        "luan2022revisiting", fixed={"residual": bool(residual)}, beyond=True,
-    )  # fmt: skip
+        "luan2022revisiting", fixed={"residual": bool(residual)})  # fmt: skip
 
 
 _ROWS = (
-    Entry(
-        "MLP-2", "acm.baselines.plain:MLP", "ReLU(X W_0 + b_0) W_1 + b_1",
-        r"\operatorname{ReLU}(X W_0 + b_0) W_1 + b_1", _NO_GRAPH, "chien2021adaptive", (3,),
-    ),
-    Entry(
-        "GAT", "acm.baselines.attention:GAT",
+    Entry("MLP-2", "acm.baselines.plain:MLP", "ReLU(X W_0 + b_0) W_1 + b_1",
+        r"\operatorname{ReLU}(X W_0 + b_0) W_1 + b_1", _NO_GRAPH, "chien2021adaptive", (3,)),
+    Entry("GAT", "acm.baselines.attention:GAT",
         "h_i = ELU(∥_k Σ_j α^k_ij W^k h_j), α^k_ij = softmax_j LeakyReLU(a_k [W^k h_i ∥ W^k h_j])",
-        r"\begin{aligned} h_i &= \operatorname{ELU}(\mathop{\Vert}_k \sum_j \alpha^k_{ij} W^k"
-        r" h_j), \\ \alpha^k_{ij} &= \operatorname{softmax}_j \operatorname{LeakyReLU}"
-        r"(a_k [W^k h_i \mathbin{\Vert} W^k h_j]) \end{aligned}",
+        _aligned(r"h_i &= \operatorname{ELU}(\mathop{\Vert}_k \sum_j \alpha^k_{ij} W^k h_j),",
+                 r"\alpha^k_{ij} &= \operatorname{softmax}_j \operatorname{LeakyReLU}"
+                 r"(a_k [W^k h_i \mathbin{\Vert} W^k h_j])"),
         "Each node learns which neighbors count, but all weights are positive and sum to one.",
-        "velickovic2018graph", (3,), options={"layers": 2, "heads": 8, "out_heads": 1},
-    ),
-    Entry(
-        "APPNP", "acm.baselines.diffusion:APPNP",
+        "velickovic2018graph", (3,), options={"layers": 2, "heads": 8, "out_heads": 1}),
+    Entry("APPNP", "acm.baselines.plain:APPNP",
         "Z_{k+1} = (1−α) Â_sym Z_k + α Z_0, Z_0 = MLP(X)",
-        r"\begin{aligned} Z_{k+1} &= (1-\alpha) \hat A_{\mathrm{sym}} Z_k + \alpha Z_0, \\"
-        r" Z_0 &= \operatorname{MLP}(X) \end{aligned}",
+        _aligned(r"Z_{k+1} &= (1-\alpha) \hat A_{\mathrm{sym}} Z_k + \alpha Z_0,",
+                 r"Z_0 &= \operatorname{MLP}(X)"),
         "Every step adds the node's own prediction by a share α; the rest is low-pass.",
-        "klicpera2019predict", (3,), options={"K": 10, "alpha": 0.1},
-    ),
-    Entry(
-        "GPRGNN", "acm.baselines.diffusion:GPRGNN", "Y = Σ_k γ_k Â_sym^k MLP(X), γ learned",
+        "klicpera2019predict", (3,), options={"K": 10, "alpha": 0.1}),
+    Entry("GPRGNN", "acm.baselines.plain:GPRGNN", "Y = Σ_k γ_k Â_sym^k MLP(X), γ learned",
         r"Y = \sum_k \gamma_k \hat A_{\mathrm{sym}}^k \operatorname{MLP}(X),"
         r" \quad \gamma \text{ learned}",
         "Weights of hops may become negative: one filter for all nodes, which may be high-pass.",
-        "chien2021adaptive", (3, 8), options={"K": 10, "alpha": 0.1, "dprate": 0.5},
-    ),
-    Entry(
-        "H2GCN", "acm.baselines.neighborhoods:H2GCN",
+        "chien2021adaptive", (3, 8), options={"K": 10, "alpha": 0.1, "dprate": 0.5}),
+    Entry("H2GCN", "acm.baselines.neighborhoods:H2GCN",
         "Y = [r_0 ∥ … ∥ r_K] W, r_k = BN([Â_1 r_{k−1} ∥ Â_2 r_{k−1}]), r_0 = ReLU(X W_e)",
-        r"\begin{aligned} Y &= [r_0 \mathbin{\Vert} \dots \mathbin{\Vert} r_K] W, \\"
-        r" r_k &= \operatorname{BN}([\hat A_1 r_{k-1} \mathbin{\Vert} \hat A_2 r_{k-1}]), \\"
-        r" r_0 &= \operatorname{ReLU}(X W_e) \end{aligned}",
+        _aligned(r"Y &= [r_0 \mathbin{\Vert} \dots \mathbin{\Vert} r_K] W,",
+                 r"r_k &= \operatorname{BN}([\hat A_1 r_{k-1} \mathbin{\Vert} \hat A_2 r_{k-1}]),",
+                 r"r_0 &= \operatorname{ReLU}(X W_e)"),
         "The node, its neighbors and theirs stay separate; only the last map joins them.",
-        "zhu2020beyond", (3, 8), options={"layers": 2}, stackable=False,
-    ),
-    Entry(
-        "MixHop", "acm.baselines.neighborhoods:MixHop",
+        "zhu2020beyond", (3, 8), options={"layers": 2}, stackable=False),
+    Entry("MixHop", "acm.baselines.neighborhoods:MixHop",
         "Y = Z_L W, H_l = ReLU(BN(Z_l)),"
         " Z_l = [H_{l−1} W_0 ∥ Â_sym H_{l−1} W_1 ∥ Â_sym² H_{l−1} W_2]",
-        r"\begin{aligned} Y &= Z_L W, \\ H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)), \\"
-        r" Z_l &= [H_{l-1} W_0 \mathbin{\Vert} \hat A_{\mathrm{sym}} H_{l-1} W_1 \\"
-        r" &\quad \mathbin{\Vert} \hat A_{\mathrm{sym}}^2 H_{l-1} W_2] \end{aligned}",
+        _aligned(r"Y &= Z_L W,", r"H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)),",
+                 r"Z_l &= [H_{l-1} W_0 \mathbin{\Vert} \hat A_{\mathrm{sym}} H_{l-1} W_1",
+                 r"&\quad \mathbin{\Vert} \hat A_{\mathrm{sym}}^2 H_{l-1} W_2]"),
         "Powers of the filter are concatenated: the network can learn differences between hops.",
-        "abu2019mixhop", (3,), options={"layers": 2}, stackable=False,
-    ),
-    Entry(
-        "GCN+JK", "acm.baselines.jk:GCNJK",
+        "abu2019mixhop", (3,), options={"layers": 2}, stackable=False),
+    Entry("GCN+JK", "acm.baselines.neighborhoods:GCNJK",
         "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ReLU(BN(Z_l)), Z_l = Â_sym H_{l−1} W_l",
-        r"\begin{aligned} Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W, \\"
-        r" H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)), \\"
-        r" Z_l &= \hat A_{\mathrm{sym}} H_{l-1} W_l \end{aligned}",
+        _aligned(r"Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W,",
+                 r"H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)),",
+                 r"Z_l &= \hat A_{\mathrm{sym}} H_{l-1} W_l"),
         "The last map sees every layer, also the least blurred.",
-        "xu2018representation", (3,), options={"layers": 2, "jk": "max"}, stackable=False,
-    ),
-    Entry(
-        "GAT+JK", "acm.baselines.jk:GATJK",
+        "xu2018representation", (3,), options={"layers": 2, "jk": "max"}, stackable=False),
+    Entry("GAT+JK", "acm.baselines.neighborhoods:GATJK",
         "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ELU(BN(Z_l)), Z_l = GATConv(H_{l−1})",
-        r"\begin{aligned} Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W, \\"
-        r" H_l &= \operatorname{ELU}(\operatorname{BN}(Z_l)), \\"
-        r" Z_l &= \operatorname{GATConv}(H_{l-1}) \end{aligned}",
+        _aligned(r"Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W,",
+                 r"H_l &= \operatorname{ELU}(\operatorname{BN}(Z_l)),",
+                 r"Z_l &= \operatorname{GATConv}(H_{l-1})"),
         "The last map sees every layer of attention, also the least blurred.",
         "xu2018representation", (3,), options={"layers": 2, "heads": 8, "jk": "max"},
-        stackable=False,
-    ),
-    Entry(
-        "FAGCN", "acm.baselines.attention:FAGCN",
+        stackable=False),
+    Entry("FAGCN", "acm.baselines.attention:FAGCN",
         "h_i^l = ε h_i^0 + Σ_j tanh(g [h_i ∥ h_j]) / √(d_i d_j) h_j",
         r"h_i^l = \varepsilon h_i^0"
         r" + \sum_j \frac{\tanh(g [h_i \mathbin{\Vert} h_j])}{\sqrt{d_i d_j}} h_j",
         "Every edge has a learned weight from −1 to 1; negative weights sharpen differences.",
-        "bo2021beyond", (3, 8), options={"layers": 2, "epsilon": 0.3},
-    ),
-    Entry(
-        "GraphSAGE", "acm.baselines.neighborhoods:GraphSAGE",
+        "bo2021beyond", (3, 8), options={"layers": 2, "epsilon": 0.3}),
+    Entry("GraphSAGE", "acm.baselines.neighborhoods:GraphSAGE",
         "h_i' = ReLU(W_1 h_i + W_2 mean_{j∈N(i)} h_j)",
         r"h_i' = \operatorname{ReLU}(W_1 h_i + W_2 \operatorname{mean}_{j \in N(i)} h_j)",
         "The node and the mean of its neighbors have separate weights, so the network can tell them"
         " apart. The aggregator gcn of the row's recipes takes one mean over all, as GCN does.",
-        "hamilton2017inductive", (3,), options={"layers": 2, "aggregator": "mean"},
-    ),
-    Entry(
-        "Geom-GCN", "acm.baselines.geomgcn:GeomGCN",
+        "hamilton2017inductive", (3,), options={"layers": 2, "aggregator": "mean"}),
+    Entry("Geom-GCN", "acm.baselines.geomgcn:GeomGCN",
         "H' = ReLU(∥_{i,r} Ã_{i,r} H W_{i,r}), i: in the graph or a latent space, r: the direction",
-        r"\begin{aligned} H' &= \operatorname{ReLU}(\mathop{\Vert}_{i,r} \tilde A_{i,r} H W_{i,r}),"
-        r" \\ &\quad i \text{: in the graph or a latent space,} \\ &\quad r \text{: the direction}"
-        r" \end{aligned}",
+        _aligned(r"H' &= \operatorname{ReLU}(\mathop{\Vert}_{i,r} \tilde A_{i,r} H W_{i,r}),",
+                 r"&\quad i \text{: in the graph or a latent space,}",
+                 r"&\quad r \text{: the direction}"),
         "Neighbors in a latent space join those of the graph, separated by direction.",
-        "pei2020geom", (3, 8), options={"layers": 2},
-    ),
+        "pei2020geom", (3, 8), options={"layers": 2}),
     _network("SGC-1", "Â X W", r"\hat A X W", _LOW, (2, 3), "wu2019simplifying",
-             **_LINEAR, layers=1),
+        **_LINEAR, layers=1),
     _network("SGC-2", "Â² X W", r"\hat A^2 X W", _LOW, (3,), "wu2019simplifying",
-             **_LINEAR, layers=1, hops=2),
-    _gcnii(
-        "GCNII", "H_l = ReLU(((1−α) Â H_{l−1} + α H_0) ((1−β_l) I + β_l W_l))",
-        r"\operatorname{ReLU}(((1-\alpha) \hat A H_{l-1} + \alpha H_0) \\"
-        r" &\quad ((1-\beta_l) I + \beta_l W_l))",
-    ),
-    _gcnii(
-        "GCNII*",
+        **_LINEAR, layers=1, hops=2),
+    _gcnii("GCNII", "H_l = ReLU(((1−α) Â H_{l−1} + α H_0) ((1−β_l) I + β_l W_l))",
+        r"H_l &= \operatorname{ReLU}(((1-\alpha) \hat A H_{l-1} + \alpha H_0)",
+        r"&\quad ((1-\beta_l) I + \beta_l W_l)),"),
+    _gcnii("GCNII*",
         "H_l = ReLU((1−β_l) ((1−α) Â H_{l−1} + α H_0) + β_l (Â H_{l−1} W_l + H_0 W'_l))",
-        r"\operatorname{ReLU}((1-\beta_l) ((1-\alpha) \hat A H_{l-1} + \alpha H_0) \\"
-        r" &\quad + \beta_l (\hat A H_{l-1} W_l + H_0 W'_l))",
-    ),
+        r"H_l &= \operatorname{ReLU}((1-\beta_l) ((1-\alpha) \hat A H_{l-1} + \alpha H_0)",
+        r"&\quad + \beta_l (\hat A H_{l-1} W_l + H_0 W'_l)),"),
     _network("GCN", "Â ReLU(Â X W_0) W_1", r"\hat A \operatorname{ReLU}(\hat A X W_0) W_1", _LOW,
-             (2, 3), "kipf2016classification", **_LINEAR, layers=2),
-    _snowball(2),
-    _snowball(3),
-    _network(
-        "ACM-SGC-1", "Mix(Â X W_L, (I−Â) X W_H, X W_I)",
+        (2, 3), "kipf2016classification", **_LINEAR, layers=2),
+    _snowball(2), _snowball(3),
+    _network("ACM-SGC-1", "Mix(Â X W_L, (I−Â) X W_H, X W_I)",
         r"\operatorname{Mix}(\hat A X W_L, (I-\hat A) X W_H, X W_I)",
-        _MIXED, (2, 3, 8), layers=1, nonlinear=False,
-    ),
+        _MIXED, (2, 3, 8), layers=1, nonlinear=False),
     # The paper does not define the high-pass filter of two hops. I − Â² keeps H_LP + H_HP = I
     # (section 4.2); the release has Â² and I − Â, whose sum is not I.
-    _network(
-        "ACM-SGC-2", "Mix(Â² X W_L, (I−Â²) X W_H, X W_I)",
+    _network("ACM-SGC-2", "Mix(Â² X W_L, (I−Â²) X W_H, X W_I)",
         r"\operatorname{Mix}(\hat A^2 X W_L, (I-\hat A^2) X W_H, X W_I)",
-        _MIXED, (3, 8), layers=1, hops=2, nonlinear=False,
-    ),
-    _gcnii(
-        "ACM-GCNII", "H_l = Mix_c ReLU(((1−α) F_c H_{l−1} + α H_0) ((1−β_l) I + β_l W_{c,l}))",
-        r"\operatorname{Mix}_c \operatorname{ReLU}(((1-\alpha) F_c H_{l-1} + \alpha H_0) \\"
-        r" &\quad ((1-\beta_l) I + \beta_l W_{c,l}))",
-    ),
-    _gcnii(
-        "ACM-GCNII*",
+        _MIXED, (3, 8), layers=1, hops=2, nonlinear=False),
+    _gcnii("ACM-GCNII", "H_l = Mix_c ReLU(((1−α) F_c H_{l−1} + α H_0) ((1−β_l) I + β_l W_{c,l}))",
+        r"H_l &= \operatorname{Mix}_c \operatorname{ReLU}(((1-\alpha) F_c H_{l-1} + \alpha H_0)",
+        r"&\quad ((1-\beta_l) I + \beta_l W_{c,l})),"),
+    _gcnii("ACM-GCNII*",
         "H_l = Mix_c ReLU((1−β_l) ((1−α) F_c H_{l−1} + α H_0)"
         " + β_l (F_c H_{l−1} W_{c,l} + H_0 W'_{c,l}))",
-        r"\operatorname{Mix}_c \operatorname{ReLU}((1-\beta_l) ((1-\alpha) F_c H_{l-1}"
-        r" + \alpha H_0) \\ &\quad + \beta_l (F_c H_{l-1} W_{c,l} + H_0 W'_{c,l}))",
-    ),
-    _network(
-        "ACM-GCN", "ACM(ReLU(ACM(X)))",
+        r"H_l &= \operatorname{Mix}_c \operatorname{ReLU}((1-\beta_l) ((1-\alpha) F_c H_{l-1}"
+        r" + \alpha H_0)", r"&\quad + \beta_l (F_c H_{l-1} W_{c,l} + H_0 W'_{c,l})),"),
+    _network("ACM-GCN", "ACM(ReLU(ACM(X)))",
         r"\operatorname{ACM}(\operatorname{ReLU}(\operatorname{ACM}(X)))",
-        _MIXED, (2, 3, 8), layers=2,
-    ),
-    _acm_snowball("ACM", 2),
-    _acm_snowball("ACM", 3),
-    _network(
-        "ACMII-GCN", "ACMII(ReLU(ACMII(X)))",
+        _MIXED, (2, 3, 8), layers=2),
+    _acm_snowball("ACM", 2), _acm_snowball("ACM", 3),
+    _network("ACMII-GCN", "ACMII(ReLU(ACMII(X)))",
         r"\operatorname{ACMII}(\operatorname{ReLU}(\operatorname{ACMII}(X)))",
-        _MIXED, (2, 3, 8), layers=2, variant="acmii",
-    ),
-    _acm_snowball("ACMII", 2),
-    _acm_snowball("ACMII", 3),
+        _MIXED, (2, 3, 8), layers=2, variant="acmii"),
+    _acm_snowball("ACMII", 2), _acm_snowball("ACMII", 3),
     _network("MLP-1", "X W", "X W", _NO_GRAPH, (), **(_LINEAR | {"channel": "identity"}), layers=1),
     _acm_plus("ACM-GCN+", "", ""),
     _acm_plus("ACM-GCN++", " + ReLU(X W_R)", r" + \operatorname{ReLU}(X W_R)"),

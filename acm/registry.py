@@ -12,7 +12,6 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from acm.errors import UsageError, unknown
@@ -20,11 +19,7 @@ from acm.models import MODELS, Entry
 
 
 def model_name(name: str) -> str:
-    """Return the name as the paper prints it, for a name in any case.
-
-    Raises:
-        UsageError: If there is no such model; the message names the nearest, and all.
-    """
+    """Return the name as the paper prints it, for a name in any case."""
     printed = {model.lower(): model for model in MODELS}
     if str(name).lower() not in printed:
         raise unknown("model", name, MODELS)
@@ -42,22 +37,17 @@ def build(
     num_nodes: int | None = None,
     **options,
 ):
-    """Return a new model, an `nn.Module`.
+    """Return a new model, an `nn.Module`, by the row's name in any case.
 
     Args:
-        name: The row's name, such as `"ACM-GCN"`, in any case.
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of a hidden layer.
-        dropout: Probability that a value is dropped.
-        channels: Other channels than the row's (the ablation of Table 2).
-        mix: Whether nodes mix the channels, if not as in the row.
+        name, in_channels, out_channels: The model; features `F` of a node; classes `C`.
+        hidden, dropout: Width of a hidden layer; probability that a value is dropped.
+        channels, mix: Other channels than the row's, or another mixing (the ablation of Table 2).
         num_nodes: `N`, for models whose weights depend on it (ACM-GCN+ and ACM-GCN++).
         options: Hyperparameters of this model, see `Entry.options`.
 
     Raises:
-        UsageError: If there is no such model, an argument is out of range, or the model has no
-            such hyperparameter or no channels to choose from.
+        UsageError: If there is no such model, hyperparameter or channel, or a value is wrong.
     """
     entry = MODELS[model_name(name)]
     for option in options:
@@ -65,7 +55,7 @@ def build(
             names = ", ".join(entry.options)
             hint = f"its own are {names}" if names else "it has none of its own"
             raise UsageError(f"{entry.name} has no hyperparameter {option!r}: {hint}")
-    arguments = dict(entry.options) | dict(entry.fixed) | options
+    arguments = {**entry.options, **entry.fixed, **options}
     if entry.channels:
         arguments["channels"] = entry.channels if channels is None else tuple(channels)
         arguments["mix"] = entry.mix if mix is None else mix
@@ -91,72 +81,46 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
         equation: What the model computes, in one line.
         attributes: Other attributes of `Entry`. Without `options`, these are the constructor's
             arguments whose default is a number or a word.
-
-    Raises:
-        UsageError: If another model has the name, or `build` could not call the constructor.
     """
     if not isinstance(name, str) or not name.strip() or set(name) & set(",\n"):
         raise UsageError(f"a model's name is {name!r}: words without commas are needed")
     if name.casefold() in (model.casefold() for model in MODELS):
         raise UsageError(f"there is a model {name} already: another name is needed")
-    if not isinstance(equation, str) or "\n" in equation:
-        raise UsageError(f"the equation of {name} is {equation!r}: one line of text is needed")
-    if wrong := set(attributes) - {f.name for f in fields(Entry)}:
-        raise UsageError(f"{name}: a model has no {', '.join(sorted(wrong))}")
-    if not callable(constructor) and str(constructor).count(":") != 1:
-        raise UsageError(
-            f"the constructor of {name} is {constructor!r}: a class, or 'module:class', is needed"
-        )
-    make = Entry(name, constructor, equation).make
-    attributes = {"stackable": getattr(make, "stackable", False)} | attributes
-    entry = Entry(name, constructor, equation, **attributes)
-    arguments = {"hidden": 64, "dropout": 0.5} | dict(entry.fixed)
-    arguments |= {"channels": entry.channels, "mix": entry.mix} if entry.channels else {}
+    arguments = {"hidden": 64, "dropout": 0.5} | dict(attributes.get("fixed", {}))
+    arguments |= {"channels": None, "mix": None} if attributes.get("channels") else {}
     try:
-        inspect.signature(make).bind(1, 1, **arguments)
-    except TypeError as error:
-        raise UsageError(
-            f"{name} cannot be called as"
-            f" constructor(in_channels, out_channels, hidden=…, dropout=…): {error}"
-        ) from error
+        make = Entry(name, constructor, equation).make
+        signature = inspect.signature(make)
+        signature.bind(1, 1, **arguments)
+    except (AttributeError, ImportError, TypeError, ValueError) as error:
+        call = "constructor(in_channels, out_channels, hidden=…, dropout=…)"
+        raise UsageError(f"{name} cannot be called as {call}: {error}") from error
     if isinstance(make, type) and not hasattr(make, "reset_parameters"):
-        raise UsageError(
-            f"{name} has no reset_parameters(), by which every trial draws initial weights"
-        )
-    if "options" not in attributes:
-        parameters = inspect.signature(make).parameters.values()
-        handled = {"channels", "mix", "num_nodes", *arguments}  # by `build`
-        defaults = {p.name: p.default for p in parameters if p.name not in handled}
-        entry.options.update({n: d for n, d in defaults.items() if type(d) in (int, float, str)})
-    if taken := {"lr", "weight_decay"} & set(entry.options):
-        raise UsageError(
-            f"{name} has a hyperparameter {', '.join(sorted(taken))} of its own: another"
-            " name is needed, since every training has one of that name"
-        )
-    MODELS[name] = entry
-    return entry
+        raise UsageError(f"{name} has no reset_parameters(), which draws a trial's first weights")
+    handled = {"channels", "mix", "num_nodes", *arguments}  # by `build`
+    defaults = {p.name: p.default for p in signature.parameters.values() if p.name not in handled}
+    options = {n: value for n, value in defaults.items() if type(value) in (int, float, str)}
+    attributes = {"stackable": getattr(make, "stackable", False), "options": options} | attributes
+    if taken := {"lr", "weight_decay"} & set(attributes["options"]):
+        wrong = ", ".join(sorted(taken))
+        raise UsageError(f"{name} has a hyperparameter {wrong}, as every training: rename it")
+    MODELS[name] = Entry(name, constructor, equation, user=True, **attributes)
+    return MODELS[name]
 
 
 def load_user_models() -> None:
-    """Import the modules or files named by `ACM_MODELS`, which register further models.
-
-    Raises:
-        UsageError: If one of them cannot be loaded, for whatever reason.
-    """
+    """Import the modules or files named by `ACM_MODELS`, which register further models."""
     names = (name.strip() for name in os.environ.get("ACM_MODELS", "").split(","))
     for number, name in enumerate(filter(None, names)):
-        path = Path(name).expanduser().resolve()
         try:
-            if path.is_dir() and not name.isidentifier():
+            if name.endswith(".py"):
+                path = Path(name).expanduser().resolve()
+                spec = importlib.util.spec_from_file_location(f"acm_models_{number}", path)
+                sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(module)
+            # A folder without __init__.py imports as an empty module, which has no origin.
+            elif importlib.import_module(name).__spec__.origin is None:
                 raise IsADirectoryError("it is a folder")
-            if not name.endswith(".py"):
-                # A folder without __init__.py imports as an empty module, which has no origin.
-                if importlib.import_module(name).__spec__.origin is None:
-                    raise IsADirectoryError("it is a folder")
-                continue
-            spec = importlib.util.spec_from_file_location(f"acm_models_{number}", path)
-            sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
         except Exception as error:
             reason = " ".join(str(error).split())
             raise UsageError(

@@ -17,19 +17,8 @@ from acm.nn.stacked import Dropout, is_stacked
 class Baseline(nn.Module):
     """A model of another paper, for one graph and one trial.
 
-    A subclass defines `logits`, and `operator` if the model does not propagate with `Â_sym`.
-
-    Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of a hidden layer.
-        whole_numbers: Other arguments that must be whole and positive.
-
-    Attributes:
-        stackable: Whether the trainer may stack trials; `False` for a model with `BatchNorm`.
-
-    Raises:
-        UsageError: If a size is not a positive whole number.
+    A subclass defines `logits`, and `operator` if the model does not propagate with `Â_sym`. All
+    `whole_numbers` must be whole and positive. A model with `BatchNorm` is not `stackable`.
     """
 
     stackable = True
@@ -40,12 +29,7 @@ class Baseline(nn.Module):
         self.in_channels = in_channels
 
     def operator(self, edge_index: Tensor, num_nodes: int):
-        r"""Return what the model propagates with: :math:`\hat A_{sym}`, raw self-loops included.
-
-        Args:
-            edge_index: Edges, `[2, E]`, or a sparse adjacency, as in `acm.filters.adjacency`.
-            num_nodes: `N`.
-        """
+        """Return what the model propagates with: `Â_sym`, raw self-loops included."""
         return low_pass(edge_index, num_nodes, norm="sym")
 
     def reset_parameters(self) -> None:
@@ -55,30 +39,15 @@ class Baseline(nn.Module):
                 module.reset_parameters()
 
     def forward(self, x: Tensor | SparseMatrix, graph) -> Tensor:
-        """Return the logits of all nodes, `[N, C]`.
-
-        Args:
-            x: Node features, `[N, F]`, dense or sparse.
-            graph: What `operator` returns, or edges, `[2, E]`.
-
-        Raises:
-            UsageError: If the features or the operator have the wrong size.
-        """
+        """Return the logits, `[N, C]`; the graph is what `operator` returns, or edges, `[2, E]`."""
         (x,) = features((x,), self.in_channels, is_stacked(self))
         n = x.shape[-2]
         if isinstance(graph, Tensor):
             graph = moved(self.operator(graph, n), next(self.parameters()))
         for matrix in graph if isinstance(graph, tuple) else (graph,):
-            if not isinstance(matrix, SparseMatrix):
-                raise UsageError(
-                    f"the graph is a {type(matrix).__name__}: edges, [2, E], or what operator()"
-                    " returns is needed"
-                )
             if matrix.shape != (n, n):
-                raise UsageError(
-                    f"the operator is {matrix.shape[0]} x {matrix.shape[1]}:"
-                    f" {n} x {n} is needed for {n} nodes"
-                )
+                shape = " x ".join(map(str, matrix.shape))
+                raise UsageError(f"the operator is {shape}: {n} x {n} is needed for {n} nodes")
         return self.logits(x, graph)
 
     def logits(self, x: Tensor | SparseMatrix, graph) -> Tensor:
@@ -89,9 +58,7 @@ class Baseline(nn.Module):
 class Linear(stacked.Linear):
     """Compute `X W` without a bias.
 
-    Args:
-        in_channels, out_channels: Rows and columns of `W`.
-        parts: Number of matrices side by side in `W`; each has the draw of its own width.
+    `W` has `parts` matrices side by side; each has the draw of its own width.
     """
 
     def __init__(self, in_channels: int, out_channels: int, parts: int = 1):
@@ -112,23 +79,14 @@ class BatchNorm(nn.BatchNorm1d):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the normalized features `[N, F]`.
-
-        Raises:
-            ValueError: If the features are those of a batch of trials.
-        """
+        """Return the normalized features `[N, F]`, or raise `ValueError` for a batch of trials."""
         if x.dim() != 2:
-            raise ValueError(
-                f"batch normalization of a tensor of shape {list(x.shape)}: [N, F] is needed"
-            )
+            raise ValueError(f"batch normalization of {list(x.shape)}: [N, F] is needed")
         return super().forward(x)
 
 
 def dropouts(p: float, count: int) -> nn.ModuleList:
-    """Return the dropout layers of a model, one at least.
-
-    A model of one layer has a dropout layer that it does not call, so that a trial can set its `p`.
-    """
+    """Return the dropout layers of a model, at least one, so that a trial can set its `p`."""
     return nn.ModuleList(Dropout(p) for _ in range(max(1, count)))
 
 

@@ -1,24 +1,31 @@
-"""Networks that treat the node and its neighborhoods separately: GraphSAGE, H2GCN and MixHop."""
+"""Networks that keep the node, its neighborhoods or the layers separate until the end.
+
+They are GraphSAGE, H2GCN, MixHop, and GCN and GAT with jumping knowledge.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
+from acm.baselines.attention import GATConv
 from acm.baselines.base import Baseline, BatchNorm, Linear, dropouts, glorot, proper_edges
 from acm.errors import UsageError
 from acm.filters import SparseMatrix, low_pass
 from acm.nn import stacked
-from acm.nn.stacked import Dropout, product
+from acm.nn.checks import random_walk
+from acm.nn.stacked import product
 
 
 class SAGEConv(nn.Module):
-    r"""A layer of GraphSAGE: :math:`[h_i \Vert \mathrm{mean}_{j \in N_i} h_j]\, W`.
+    """A layer of GraphSAGE: `[h_i ∥ mean_{j∈N(i)} h_j] W`.
 
-    Attributes:
-        weight: `W`, `[2, in_channels, out_channels]`: for the node and for the mean.
+    `W`, `[2, in_channels, out_channels]`, has a matrix for the node and one for the mean.
     """
 
     def __init__(self, in_channels: int, out_channels: int):
@@ -32,33 +39,22 @@ class SAGEConv(nn.Module):
         glorot(self.weight, 2 * rows, columns)
 
     def forward(self, x: Tensor | SparseMatrix, mean: SparseMatrix) -> Tensor:
-        """Return features `[N, out_channels]`; `mean` is :math:`D^{-1} A`."""
+        """Return features `[N, out_channels]`; `mean` is `D⁻¹ A`."""
         w_node, w_mean = self.weight.unbind(-3)
         return product(x, w_node) + mean @ product(x, w_mean)
 
 
 class GraphSAGE(Baseline):
-    r"""GraphSAGE of Hamilton et al. (2017), `hamilton2017inductive`.
+    """GraphSAGE of Hamilton et al. (2017), with means over all neighbors instead of a sample.
 
-    The mean aggregator (their Algorithm 1) has separate weights for the node and the mean:
+    The aggregator "mean" (their Algorithm 1) has separate weights for the node and the mean:
+    `h_i ← ReLU([h_i ∥ mean_{j∈N(i)} h_j] W)`, then `h_i ← h_i / ‖h_i‖`. A raw self-loop makes the
+    node its own neighbor. The aggregator "gcn" (their Eq. 2) takes the mean over the neighbors and
+    the node, `h_i ← ReLU(mean h_j W + b)`. It has a bias and no norm, as the default `SAGEConv` of
+    PyTorch Geometric before version 1.6.
 
-    .. math::
-        h_i \leftarrow \mathrm{ReLU}([h_i \Vert \mathrm{mean}_{j \in N_i} h_j]\, W), \quad
-        h_i \leftarrow h_i / \Vert h_i \Vert_2
-
-    A raw self-loop makes the node its own neighbor. The convolutional variant (their Eq. 2,
-    GraphSAGE-GCN) takes the mean over the neighbors and the node:
-
-    .. math::
-        h_i \leftarrow \mathrm{ReLU}(\mathrm{mean}_{j \in N_i \cup \{i\}} h_j W + b)
-
-    The variant has a bias and no norm, as the default `SAGEConv` of PyTorch Geometric before
-    version 1.6. Means are over all neighbors, not over a sample. The last layer has neither ReLU
-    nor norm. Dropout acts on the input of every layer except the first.
-
-    Args:
-        layers: Number of layers.
-        aggregator: `"mean"`, or `"gcn"` for the convolutional variant.
+    The last layer has neither ReLU nor norm. Dropout acts on the input of every layer except the
+    first.
     """
 
     def __init__(
@@ -74,41 +70,33 @@ class GraphSAGE(Baseline):
         self.dropouts = dropouts(dropout, layers - 1)
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        r"""Return the mean over the neighbors, :math:`D^{-1} A`; `"gcn"` includes the node."""
+        """Return the mean over the neighbors, `D⁻¹ A`; "gcn" includes the node."""
         if self.aggregator == "mean":
             return low_pass(edge_index, num_nodes, renormalize=False)
         return low_pass(proper_edges(edge_index, num_nodes), num_nodes)
 
     def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
-        first, *others = self.convs
-        if self.aggregator == "gcn":  # the mean of `x W + b` is the mean of `x W`, plus `b`
-            x = graph @ first(x)
-            for dropout, conv in zip(self.dropouts, others):
-                x = graph @ conv(dropout(torch.relu(x)))
-            return x
-        x = first(x, graph)
-        for dropout, conv in zip(self.dropouts, others):
-            x = conv(dropout(functional.normalize(torch.relu(x), dim=-1)), graph)
+        mean = self.aggregator == "mean"
+        for depth, conv in enumerate(self.convs):
+            if depth:
+                x = functional.normalize(torch.relu(x), dim=-1) if mean else torch.relu(x)
+                x = self.dropouts[depth - 1](x)
+            # The mean of `x W + b` is the mean of `x W`, plus `b`.
+            x = conv(x, graph) if mean else graph @ conv(x)
         return x
 
 
 class H2GCN(Baseline):
-    r"""H2GCN of Zhu et al. (2020), `zhu2020beyond`.
+    """H2GCN of Zhu et al. (2020).
 
-    .. math::
-        r^{(0)} = \mathrm{ReLU}(X W_e + b_e), \quad
-        r^{(k)} = \mathrm{BN}([\hat A_1 r^{(k-1)} \Vert \hat A_2 r^{(k-1)}]), \quad
-        Y = [r^{(0)} \Vert \dots \Vert r^{(K)}]\, W_c + b_c
+    `r_0 = ReLU(X W_e + b_e)`, `r_k = BN([Â_1 r_{k−1} ∥ Â_2 r_{k−1}])`, `Y = [r_0 ∥ … ∥ r_K] W + b`
+    with `K = layers`. `Â_1` and `Â_2` are `D^{-1/2} A D^{-1/2}` of the nodes at distance 1 and at
+    distance exactly 2, without the node itself. All rounds together have
+    `(2^{K+1} − 1) hidden` features.
 
-    :math:`\hat A_1` and :math:`\hat A_2` are :math:`D^{-1/2} A D^{-1/2}` of the nodes at distance
-    1 and at distance exactly 2, without the node itself. The network is that of Lim et al. (2021),
-    `lim2021new`, whose search has the paper's ranges. Dropout acts on the input of each round and
-    on the output of the last. All rounds except the last are normalized. Zhu et al. have one
-    dropout, before :math:`W_c`, and no normalization.
-
-    Args:
-        hidden: Width of `r⁽⁰⁾`; all rounds together have `(2^{layers+1} − 1) hidden`.
-        layers: Rounds, `K`.
+    The network is that of Lim et al. (2021), whose search has the paper's ranges. Dropout acts on
+    the input of each round and on the output of the last. All rounds except the last are
+    normalized. Zhu et al. have one dropout, before `W`, and no normalization.
     """
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2):
@@ -116,17 +104,15 @@ class H2GCN(Baseline):
         widths = [2**k * hidden for k in range(layers + 1)]
         self.embed = stacked.Linear(in_channels, hidden)
         self.norms = nn.ModuleList(BatchNorm(width) for width in widths[1:-1])
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in widths)
+        self.dropouts = dropouts(dropout, layers + 1)
         self.classify = stacked.Linear(sum(widths), out_channels)
         self.stackable = not self.norms
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
-        r"""Return the normalized matrices of both neighborhoods, :math:`(\hat A_1, \hat A_2)`."""
+        """Return the normalized matrices of both neighborhoods, `(Â_1, Â_2)`."""
         near = proper_edges(edge_index, num_nodes)
-        return tuple(
-            low_pass(edges, num_nodes, norm="sym", renormalize=False)
-            for edges in (near, two_hops(near, num_nodes))
-        )
+        both = near, two_hops(near, num_nodes)
+        return tuple(low_pass(e, num_nodes, norm="sym", renormalize=False) for e in both)
 
     def logits(self, x: Tensor | SparseMatrix, graph: tuple[SparseMatrix, SparseMatrix]) -> Tensor:
         rounds = [torch.relu(self.embed(x))]
@@ -137,45 +123,26 @@ class H2GCN(Baseline):
 
 
 def two_hops(edge_index: Tensor, num_nodes: int) -> Tensor:
-    """Return the ordered pairs of nodes at distance exactly 2, `[2, E']`.
-
-    Args:
-        edge_index: Edges without self-loops, `[2, E]`.
-        num_nodes: `N`.
-    """
+    """Return the ordered pairs of nodes at distance exactly 2, for edges without self-loops."""
     source, target = edge_index.cpu().numpy()
-    a = sparse.csr_array(
-        (torch.ones(source.size, dtype=torch.bool).numpy(), (target, source)),
-        shape=(num_nodes, num_nodes),
-    )
-    far = (a @ a).tocoo()
-    proper = far.row != far.col
-    far = sparse.csr_array((far.data[proper], (far.row[proper], far.col[proper])), far.shape)
-    far = (far > a).tocoo()  # in two hops, and not in one
-    pairs = torch.stack([torch.from_numpy(far.col), torch.from_numpy(far.row)])
+    a = sparse.csr_array((np.ones(source.size, bool), (target, source)), (num_nodes, num_nodes))
+    far = ((a @ a) > a).tocoo()  # in two hops, and not in one
+    pairs = torch.from_numpy(np.stack([far.col, far.row])[:, far.row != far.col])
     return pairs.long().to(edge_index.device)
 
 
-#: The powers 0, 1 and 2 of every layer of MixHop.
-POWERS = 3
+POWERS = 3  # the powers 0, 1 and 2 of every layer of MixHop
 
 
 class MixHop(Baseline):
-    r"""MixHop of Abu-El-Haija et al. (2019), `abu2019mixhop`, with the powers 0, 1 and 2.
+    """MixHop of Abu-El-Haija et al. (2019) with the powers 0, 1 and 2.
 
-    .. math::
-        Z^{(l)} = \Vert_{j=0}^{2} \hat A_{sym}^j H^{(l-1)} W_j^{(l)}, \quad
-        H^{(l)} = \mathrm{ReLU}(\mathrm{BN}(Z^{(l)})), \quad
-        Y = Z^{(L)} W
+    `Z_l = ∥_j Â_sym^j H_{l−1} W_{l,j}`, `H_l = ReLU(BN(Z_l))` and `Y = Z_L W`. A hidden layer has
+    `3 · hidden` features. A difference of powers is a high-pass filter.
 
-    A difference of powers is a high-pass filter. The network is that of Lim et al. (2021),
-    `lim2021new`, without biases. It has batch normalization between layers and a linear map at the
-    end; dropout acts on `H`. The equations of Abu-El-Haija et al. have no normalization and the
-    output :math:`\sum_j \mathrm{softmax}(q)_j\, \hat A_{sym}^j H^{(L-1)} W_j^{(L)}`.
-
-    Args:
-        hidden: Width for each power; a hidden layer is three times as wide.
-        layers: Number of layers, `L`.
+    The network is that of Lim et al. (2021), without biases; dropout acts on `H`. The equations of
+    Abu-El-Haija et al. have no normalization and the output
+    `Σ_j softmax(q)_j Â_sym^j H_{L−1} W_{L,j}`.
     """
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2):
@@ -184,7 +151,7 @@ class MixHop(Baseline):
         starts, ends = [in_channels, *between], [*between, POWERS * out_channels]
         self.linears = nn.ModuleList(Linear(i, o, POWERS) for i, o in zip(starts, ends))
         self.norms = nn.ModuleList(BatchNorm(width) for width in between)
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in between)
+        self.dropouts = dropouts(dropout, layers - 1)
         self.output = Linear(POWERS * out_channels, out_channels)
         self.stackable = not self.norms
 
@@ -197,8 +164,72 @@ class MixHop(Baseline):
 
 
 def _powers(a: SparseMatrix, h: Tensor) -> Tensor:
-    """Return `[h_0 ‖ A h_1 ‖ A² h_2]` for `h = [h_0 ‖ h_1 ‖ h_2]`, with two products."""
+    """Return `[h_0 ∥ A h_1 ∥ A² h_2]` for `h = [h_0 ∥ h_1 ∥ h_2]`, with two products."""
     width = h.shape[-1] // POWERS
     once = a @ h[..., width:]
     twice = a @ once[..., width:]
     return torch.cat([h[..., :width], once[..., :width], twice], -1)
+
+
+class GCNConv(Linear):
+    """A layer of GCN: `Â_sym X W`."""
+
+    def forward(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
+        return graph @ super().forward(x)
+
+
+class _JK(Baseline):
+    """Jumping knowledge of Xu et al. (2018): `H_l = act(BN(Z_l))`, `Y = JK(H_1, …, Z_L) W`.
+
+    JK concatenates the layers ("cat"), or takes the maximum of each feature ("max"). The networks
+    are those of Lim et al. (2021), without biases. The equations of Xu et al. have no
+    normalization, and a nonlinearity in the last layer as well. Dropout acts on the input of every
+    layer except the first. `conv(F)` makes a layer of the given width for `F` features.
+    """
+
+    def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, conv, **more):
+        super().__init__(in_channels, out_channels, hidden, layers=layers, **more)
+        if jk not in ("max", "cat"):
+            raise UsageError(f"jk is {jk!r}: 'max' or 'cat' is needed")
+        self.jk = jk
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers - 1))
+        self.dropouts = dropouts(dropout, layers - 1)
+        self.output = Linear(width * layers if jk == "cat" else width, out_channels)
+        self.convs = nn.ModuleList(map(conv, [in_channels] + [width] * (layers - 1)))
+        self.stackable = not self.norms
+
+    def logits(self, x: Tensor | SparseMatrix, graph: SparseMatrix) -> Tensor:
+        first, *others = self.convs
+        layers = [first(x, graph)]
+        for norm, dropout, conv in zip(self.norms, self.dropouts, others):
+            layers[-1] = self.act(norm(layers[-1]))
+            layers.append(conv(dropout(layers[-1]), graph))
+        joined = torch.cat(layers, -1) if self.jk == "cat" else torch.stack(layers).amax(0)
+        return self.output(joined)
+
+
+class GCNJK(_JK):
+    """GCN with jumping knowledge: `Z_l = Â_sym H_{l−1} W_l` and ReLU."""
+
+    act = staticmethod(torch.relu)
+
+    def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, jk="max"):
+        shared = in_channels, out_channels, hidden, dropout, layers, jk
+        super().__init__(*shared, hidden, partial(GCNConv, out_channels=hidden))
+
+
+class GATJK(_JK):
+    """GAT with jumping knowledge: `Z_l = GATConv(H_{l−1})` with concatenated heads, and ELU.
+
+    A layer has `heads · hidden` features. No `α` is dropped.
+    """
+
+    act = staticmethod(functional.elu)
+    operator = random_walk  # attention needs its pattern: the neighbors and the node itself
+
+    def __init__(
+        self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, heads=8, jk="max"
+    ):
+        shared = in_channels, out_channels, hidden, dropout, layers, jk
+        conv = partial(GATConv, out_channels=hidden, heads=heads, dropout=None)
+        super().__init__(*shared, heads * hidden, conv, heads=heads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from acm.paper.tables import PrintedValue, find, printed_values, records
+from acm.paper.tables import PrintedValue, find, printed_values, records, typed
 
 #: The kinds of entries in the order of the page, with the headings of the page.
 ERRATA_KINDS = {
@@ -38,15 +38,8 @@ class Erratum:
 
 @cache
 def errata(kind: str | None = None) -> tuple[Erratum, ...]:
-    """Return every entry, or the entries of one kind.
-
-    Args:
-        kind: One of `ERRATA_KINDS`.
-
-    Raises:
-        UsageError: For an unknown kind.
-    """
-    entries = tuple(Erratum(**record) for record in records("errata"))
+    """Return every entry, or the entries of one of `ERRATA_KINDS`."""
+    entries = tuple(typed(Erratum, record) for record in records("errata"))
     if kind is None:
         return entries
     wanted = find("kind of erratum", kind, ERRATA_KINDS)
@@ -66,51 +59,12 @@ _REPEATS = (
 )
 
 
-@dataclass(frozen=True)
-class Disagreement:
-    """Two cells for one model and data set that differ in mean or standard deviation."""
-
-    model: str
-    dataset: str
-    first: PrintedValue
-    second: PrintedValue
-
-    @property
-    def rounding(self) -> bool:
-        """Whether one cell is the other cell, printed with fewer decimals."""
-        pairs = ((self.first.mean, self.second.mean), (self.first.std, self.second.std))
-        return all(_rounds(a, b) or _rounds(b, a) for a, b in pairs)
-
-
-def _rounds(fine: float | None, coarse: float | None) -> bool:
-    if fine is None or coarse is None:
-        return fine is coarse
-    decimals = len(repr(coarse).partition(".")[2].rstrip("0"))
-    return abs(fine - coarse) <= 0.5 * 10**-decimals + 1e-9
-
-
-def repeated() -> list[tuple[PrintedValue, PrintedValue]]:
-    """Return every pair of cells that print the outcome of one run twice."""
+def disagreements() -> list[tuple[PrintedValue, PrintedValue]]:
+    """Return every pair of cells that print one run with different means or deviations."""
     pairs = []
     for first_key, second_key, column in _REPEATS:
-        second_cells = {
-            (c.name, c.dataset): c for c in printed_values(second_key) if column in (None, c.column)
-        }
-        for first in printed_values(first_key):
-            second = second_cells.get((first.name, first.dataset)) if first.dataset else None
-            if second and None not in (first.mean, second.mean):
-                pairs.append((first, second))
-    return pairs
-
-
-def disagreements() -> list[Disagreement]:
-    """Return the pairs of `repeated()` that differ in mean or standard deviation.
-
-    Returns:
-        The accuracies, then the epoch times, in the order of the tables.
-    """
-    return [
-        Disagreement(first.name, first.dataset, first, second)
-        for first, second in repeated()
-        if (first.mean, first.std) != (second.mean, second.std)
-    ]
+        cells = printed_values(second_key)
+        second = {(c.name, c.dataset): c for c in cells if column in (None, c.column)}
+        both = [(c, second.get((c.name, c.dataset))) for c in printed_values(first_key)]
+        pairs += [(a, b) for a, b in both if a.dataset and b and None not in (a.mean, b.mean)]
+    return [(a, b) for a, b in pairs if (a.mean, a.std) != (b.mean, b.std)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
@@ -15,30 +15,15 @@ from acm.errors import UsageError, unknown
 DATA = Path(__file__).parent / "data"
 #: Half the width of the interval that holds 95 % of a normal distribution, in its σ.
 _NORMAL_95 = 1.96
-
-
-@dataclass(frozen=True)
-class Table:
-    """Describe one table of the paper, or one half of a table.
-
-    `position` counts the tables in the order of the LaTeX source. `cited_as` is the table's number
-    in the companion, or `None`; `appendix` then names the appendix that holds the table.
-    """
-
-    key: str
-    label: str
-    position: int
-    cited_as: int | None
-    appendix: str
-    kind: str
-    unit: str
-    topic: str
-    markers: str
-
-    @property
-    def place(self) -> str:
-        """Return the words that a source line uses for the table."""
-        return f"Table {self.cited_as}" if self.cited_as else self.appendix
+_CONVERT = {
+    "int": int,
+    "int | None": int,
+    "float": float,
+    "float | None": float,
+    "bool": lambda text: text == "yes",
+    "tuple[str, ...]": lambda text: tuple(text.split("; ")),
+    "tuple[float, ...]": lambda text: tuple(map(float, text.split(","))),
+}
 
 
 @cache
@@ -48,21 +33,43 @@ def records(key: str) -> tuple[dict[str, str], ...]:
         return tuple(csv.DictReader(file))
 
 
+def typed(cls: type, record: dict[str, str]):
+    """Return a row as a dataclass; a field that is empty or "-" has the default of the class."""
+    filled = [f for f in fields(cls) if record.get(f.name) not in (None, "", "-")]
+    return cls(**{f.name: _CONVERT.get(f.type, str)(record[f.name]) for f in filled})
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the paper, or one half of a table."""
+
+    key: str
+    label: str
+    position: int  # in the order of the LaTeX source
+    kind: str  # "values", "hyperparameters" or "search"
+    cited_as: int | None = None  # the table's number in the companion
+    appendix: str = ""  # the appendix that holds the table, if it has no number
+    unit: str = ""
+
+    @property
+    def place(self) -> str:
+        """Return the words that a source line uses for the table."""
+        return f"Table {self.cited_as}" if self.cited_as else self.appendix
+
+
 @cache
 def tables() -> tuple[Table, ...]:
     """List every table of the package, in the order of the LaTeX source."""
-    return tuple(
-        Table(**r | {"position": int(r["position"]), "cited_as": integer(r["cited_as"])})
-        for r in records("index")
-    )
+    return tuple(typed(Table, record) for record in records("index"))
 
 
 def find_table(name: str, *kinds: str) -> Table:
     """Return the table `name` among the tables of `kinds`, or raise a `UsageError`."""
-    by_key = {t.key: t for t in tables() if not kinds or t.kind in kinds}
+    by_key = {t.key: t for t in tables() if t.kind in kinds}
     return by_key[find("table", name, by_key)]
 
 
+@cache
 def fold(name: str) -> str:
     """Remove case, spaces and accents, so that `s_agg(s(a,x))` matches `S_agg(S(Â,X))`."""
     plain = unicodedata.normalize("NFKD", str(name))
@@ -83,15 +90,6 @@ def find(kind: str, name: str, valid: Iterable[str], where: str = "") -> str:
 
 
 @cache
-def known_models() -> tuple[str, ...]:
-    """List every model that a table of results, hyperparameters or search ranges names."""
-    results = ("sota", "fixed", "ablation", "hyperparameters_baselines")
-    names = [record["name"] for key in results for record in records(key)]
-    searched = [r["models"] for t in tables() if t.kind == "search" for r in records(t.key)]
-    return tuple(unique([*names, *"; ".join(searched).split("; ")]))
-
-
-@cache
 def known_datasets() -> tuple[str, ...]:
     """List the ten real graphs of the paper, in the order of its tables."""
     return tuple(unique(record["dataset"] for record in records("statistics")))
@@ -101,37 +99,29 @@ def known_datasets() -> tuple[str, ...]:
 class PrintedValue:
     """One cell of a table.
 
-    `mean` and `std` are `None` if the paper prints no number. `status` is "ok", or says why there
-    is no number: "NA" (not available), "OOM" (out of memory), "blank" or "text" (a split rule).
-    `text` is the cell as printed. `unit` is "%", "ms", "s" or "" (a fraction, count or rank).
-    `marker` is the sign (*, †) of a result that the paper took from elsewhere. `bold` marks a best
-    result, and `damaged` a cell whose print is broken.
-
-    `split_scheme` is "random" (60 % for training), "sparse" (2.5 %) or "fixed". The sparse numbers
-    are those that the paper took from Table 2 of GPRGNN's authors for the citation graphs.
-    `splits` counts the splits behind the paper's own means. `spread_kind` says what `std` is:
-    "std", or "half_interval" for half a 95 % confidence interval of a hundred runs.
+    The sparse numbers are those that the paper took from Table 2 of GPRGNN's authors for the
+    citation graphs. Their half intervals are half a 95 % confidence interval of a hundred runs.
     """
 
     table: str
     label: str
-    row: str
+    row: str  # as printed
     column: str
-    name: str
-    dataset: str
-    mean: float | None
-    std: float | None
-    text: str
-    unit: str
-    status: str
-    marker: str
-    bold: bool
-    damaged: bool
-    components: str
-    source: str
-    split_scheme: str = "random"
-    splits: int | None = None
-    spread_kind: str = "std"
+    name: str  # the row by its plain name
+    source: str  # the place of the print in words
+    dataset: str = ""
+    mean: float | None = None  # `None` if the paper prints no number
+    std: float | None = None
+    text: str = ""  # the cell as printed
+    unit: str = ""  # "%", "ms", "s" or "" (a fraction, count or rank)
+    status: str = "ok"  # or why there is no number: "NA", "OOM", "blank" or "text" (a split rule)
+    marker: str = ""  # the sign (*, †) of a result that the paper took from elsewhere
+    bold: bool = False  # whether it is marked as a best result
+    damaged: bool = False  # whether its print is broken
+    components: str = ""
+    split_scheme: str = "random"  # 60 % for training; or "sparse" (2.5 %) or "fixed"
+    splits: int | None = None  # behind the paper's own means
+    spread_kind: str = "std"  # what `std` is; or "half_interval"
 
     @property
     def interval(self) -> bool:
@@ -163,136 +153,74 @@ class PrintedValue:
         """Return the broken print and its fault in words, or an empty text."""
         if not self.damaged:
             return ""
-        if self.std is None:
-            fault = "a broken cell"
-        else:
-            fault = "the backslash of \\pm is missing" if "pm " in self.text else "± is broken"
-        return f"printed as “{self.text}”: {fault}"
-
-
-def number(text: str | None) -> float | None:
-    """Return the number that a field holds, or `None` for an empty field or "-"."""
-    return float(text) if text not in (None, "", "-") else None
-
-
-def integer(text: str | None) -> int | None:
-    """Return the whole number that a field holds, or `None` for an empty field or "-"."""
-    return int(text) if text not in (None, "", "-") else None
-
-
-def _cell(table: Table, r: dict[str, str], **fields) -> PrintedValue:
-    shared = dict(table=table.key, label=r["label"], row=r["row"], name=r["name"])
-    shared |= dict(dataset=r["dataset"], split_scheme=r.get("split_scheme") or "random")
-    return PrintedValue(**shared, splits=integer(r.get("splits")), **fields)
-
-
-def _value_cells(table: Table) -> Iterator[PrintedValue]:
-    for r in records(table.key):
-        components = r.get("components", "")
-        row = f"{r['row']} {components}".strip()
-        yield _cell(
-            table,
-            r,
-            column=r["column"],
-            mean=number(r["mean"]),
-            std=number(r["std"]),
-            text=r["raw"] or (f"{r['mean']} ± {r['std']}" if r["std"] else r["mean"]),
-            unit=table.unit if r["dataset"] else "",
-            status=r["status"],
-            marker=r["marker"],
-            bold=r["bold"] == "yes",
-            damaged=r["damaged"] == "yes",
-            components=components,
-            source=f'{table.place}, row "{row}", column "{r["column"]}"',
-            spread_kind=r.get("spread_kind") or "std",
-        )
-
-
-def _outcome_cells(table: Table) -> Iterator[PrintedValue]:
-    for r in records(table.key):
-        for column, unit, mean, std in (
-            ("results", "%", r["results"], r["std"]),
-            ("average epoch time", "ms", r["epoch_ms"], ""),
-            ("average total time", "s", r["total_s"], ""),
-        ):
-            damaged = unit == "s" and r["damaged"] == "yes"
-            text = f"{mean} ± {std}" if std else f"{mean}{unit}" if mean else ""
-            yield _cell(
-                table,
-                r,
-                column=column,
-                mean=number(mean),
-                std=number(std),
-                text=r["raw"] if damaged else text,
-                unit=unit,
-                status="ok" if mean else "blank",
-                marker="",
-                bold=False,
-                damaged=damaged,
-                components="",
-                source=f'{table.place}, {r["block"]}, row "{r["row"]}", column "{column}"',
-            )
+        fault = "the backslash of \\pm is missing" if "pm " in self.text else "± is broken"
+        return f"printed as “{self.text}”: {fault if self.std is not None else 'a broken cell'}"
 
 
 @cache
 def printed_values(key: str) -> tuple[PrintedValue, ...]:
     """Return every number of a table of values, or every outcome of a hyperparameter table."""
     table = find_table(key, "values", "hyperparameters")
-    return tuple((_value_cells if table.kind == "values" else _outcome_cells)(table))
+    cells = []
+    for r in records(table.key):
+        shared = r | {"table": table.key}
+        if table.kind == "values":
+            text = r["raw"] or (f"{r['mean']} ± {r['std']}" if r["std"] else r["mean"])
+            outcomes = [{"text": text, "unit": table.unit if r["dataset"] else ""}]
+            place, row = table.place, f"{r['row']} {r.get('components', '')}".strip()
+        else:
+            result = {"column": "results", "unit": "%", "mean": r["results"]}
+            outcomes = [result | {"text": f"{r['results']} ± {r['std']}", "damaged": ""}]
+            for name, unit, mean in (("epoch", "ms", r["epoch_ms"]), ("total", "s", r["total_s"])):
+                broken = r["damaged"] if unit == "s" else ""
+                time = {"column": f"average {name} time", "unit": unit, "mean": mean, "std": ""}
+                time["text"] = r["raw"] if broken else mean and f"{mean}{unit}"
+                outcomes.append(time | {"damaged": broken, "status": "" if mean else "blank"})
+            place, row = f"{table.place}, {r['block']}", r["row"]
+        for outcome in outcomes:
+            cell = shared | outcome
+            source = f'{place}, row "{row}", column "{cell["column"]}"'
+            cells.append(typed(PrintedValue, cell | {"source": source}))
+    return tuple(cells)
 
 
-def printed(
-    table: str,
-    *,
-    model: str | None = None,
-    dataset: str | None = None,
-    row: str | None = None,
-    column: str | None = None,
-    components: str | None = None,
-) -> PrintedValue:
+#: The keywords of `printed`, with the attributes of a cell that they name.
+_SELECTORS = {
+    "model": ("name", "row"),
+    "row": ("name", "row"),
+    "components": ("components",),
+    "dataset": ("dataset",),
+    "column": ("column",),
+}
+
+
+def printed(table: str, **names: str) -> PrintedValue:
     """Return the one cell of a printed table that the keywords select.
 
     Args:
         table: Key of a table of values ("sota", "ablation", …) or of hyperparameters
             ("hyperparameters_acm", …); `acm.paper.tables()` lists the keys. A hyperparameter table
             gives its "results" unless `column` names a time.
-        model, row: The row by its plain name ("ACM-GCN", "H_edge") or as printed ("MLP-2*").
-        dataset, column: The column by the data set's name or by its heading ("Rank").
-        components: In the ablation, the components of the row ("LP+HP+Mixing").
-
-    Returns:
-        The cell. If the paper prints no number, `PrintedValue.status` says why.
+        names: `model` or `row`, the row by its plain name ("ACM-GCN", "H_edge") or as printed
+            ("MLP-2*"); `dataset` or `column`, the data set's name or the heading ("Rank");
+            `components` of a row of the ablation ("LP+HP+Mixing").
 
     Raises:
         UsageError: For a name that the table does not have, or keywords that fit several cells.
     """
     source = find_table(table, "values", "hyperparameters")
     every_cell = cells = printed_values(source.key)
-    if column is None and dataset is not None and source.kind == "hyperparameters":
-        column = "results"
+    if source.kind == "hyperparameters" and "dataset" in names:
+        names = {"column": "results"} | names
     where = f" in table {source.key}"
-    for kind, name, fields in (
-        ("model" if source.unit else "row", model, ("name", "row")),
-        ("row", row, ("name", "row")),
-        ("components", components, ("components",)),
-        ("dataset", dataset, ("dataset",)),
-        ("column", column, ("column",)),
-    ):
-        if name is None:
-            continue
-        valid = {field: unique(getattr(c, field) for c in every_cell) for field in fields}
-        field = next((f for f in fields if fold(name) in map(fold, valid[f])), fields[0])
-        name = find(kind, name, valid[field], where)
-        matching = tuple(c for c in cells if getattr(c, field) == name)
-        if not matching:
-            names = ", ".join(unique(getattr(c, field) for c in cells)) or "none"
-            raise UsageError(f"no {kind} '{name}'{where} with the other names; it has: {names}")
-        cells = matching
-    if len(cells) > 1:
-        choices = [
-            f"{'model or row' if name == 'name' else name} ({', '.join(values)})"
-            for name in ("name", "components", "column")
-            if len(values := unique(getattr(c, name) for c in cells)) > 1
-        ]
-        raise UsageError(f"{len(cells)} cells{where} fit: say also which {' and '.join(choices)}")
-    return cells[0]
+    for kind, name in names.items():
+        attributes = _SELECTORS[find("keyword", kind, _SELECTORS)]
+        valid = unique(getattr(c, attribute) for attribute in attributes for c in every_cell)
+        name = find(kind, name, valid, where)
+        cells = [c for c in cells if name in [getattr(c, attribute) for attribute in attributes]]
+    if len(cells) == 1:
+        return cells[0]
+    values = {n: unique(getattr(c, n) for c in cells) for n in ("name", "components", "column")}
+    choices = [f"{n} ({', '.join(v)})" for n, v in values.items() if len(v) > 1]
+    also = f": say also which {' and '.join(choices)}" if choices else ""
+    raise UsageError(f"{len(cells)} cells{where} have all these names{also}")

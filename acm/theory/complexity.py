@@ -60,11 +60,6 @@ def printed_operations() -> sp.Expr:
     return N * F_OUT * (8 + 6 * F_IN) + 2 * F_OUT * (NNZ_LOW + NNZ_HIGH) + 18 * N
 
 
-def gcn_operations() -> sp.Expr:
-    """Return the printed count of a GCN layer, `2 N F_{l-1} F_l + 2 F_l nnz(H_LP)`."""
-    return 2 * N * F_IN * F_OUT + 2 * F_OUT * NNZ_LOW
-
-
 def shared_operations() -> sp.Expr:
     """Count a layer that uses `H_HP x = x − H_LP x` and stores no high-pass matrix.
 
@@ -81,8 +76,7 @@ def evaluate(
 
     Args:
         x: Features, `[N, F_in]`.
-        low: Low-pass filter, `[N, N]`; its zeros count as not stored.
-        high: High-pass filter, `[N, N]`; its zeros count as not stored.
+        low, high: Filters, `[N, N]`; their zeros count as not stored.
         weights: `"W"` and `"W_tilde"` hold three matrices each, in the order low, high, identity;
             `"W_mix"` holds a matrix, `[3, 3]`.
         temperature: `T`.
@@ -95,12 +89,10 @@ def evaluate(
     def multiply(step: str, a: Matrix, b: Matrix, sparse: bool = False) -> Matrix:
         out = [[0.0] * len(b[0]) for _ in a]
         for i, row in enumerate(a):
-            for k, factor in enumerate(row):
-                if sparse and factor == 0:
-                    continue
-                for j, entry in enumerate(b[k]):
-                    out[i][j] += factor * entry
-                    count[step] += 2
+            for factor, entries in zip(row, b):
+                if factor or not sparse:
+                    out[i] = [total + factor * entry for total, entry in zip(out[i], entries)]
+                    count[step] += 2 * len(entries)
         return out
 
     def apply(step: str, function: Callable[[float], float], a: Matrix) -> Matrix:
@@ -120,12 +112,9 @@ def evaluate(
     out = []
     for i, row in enumerate(scores):
         powers = [exp(score) for score in row]
-        total = sum(powers)
+        alpha = [power / sum(powers) for power in powers]
         count["softmax"] += len(row) + (len(row) - 1) + len(row)
-        alpha = [power / total for power in powers]
-        mixed = []
-        for j in range(len(channels[0][i])):
-            mixed.append(sum(weight * h[i][j] for weight, h in zip(alpha, channels)))
-            count["combine"] += len(alpha) + (len(alpha) - 1)
-        out.append(mixed)
+        columns = list(zip(*(h[i] for h in channels)))
+        out.append([sum(weight * h for weight, h in zip(alpha, column)) for column in columns])
+        count["combine"] += len(columns) * (len(alpha) + (len(alpha) - 1))
     return out, count

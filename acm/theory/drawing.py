@@ -16,11 +16,9 @@ COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 
 
 def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Figure:
-    """Draw the graph of a worked example with `S(Â, Z)` and `S(I − Â, Z)`.
+    """Draw the graph of an example with `S(Â, Z)` and `S(I − Â, Z)`.
 
-    Args:
-        example: Example to draw.
-        boxes: Pairs of classes; the plot frames the block of each pair in `S(I − Â, Z)` (App. G).
+    In `S(I − Â, Z)` the block of each pair of classes in `boxes` has a frame (App. G).
     """
     figure, panels = plt.subplot_mosaic(
         [["graph", "graph"], ["low", "high"]],
@@ -40,10 +38,10 @@ def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Fig
     graph.margins(0.12)
     graph.axis("off")
     titles = {"low": r"$S(\hat{A}, Z)$", "high": r"$S(I - \hat{A}, Z)$"}
-    largest = max(abs(float(w)) for channel in titles for w in example.similarity(channel).flat)
+    largest = max(abs(float(w)) for channel in titles for w in example.similarity[channel].flat)
     for channel, title in titles.items():
         axes = panels[channel]
-        weights = example.similarity(channel).astype(float)
+        weights = example.similarity[channel].astype(float)
         axes.imshow(weights, cmap="PuOr", vmin=-largest, vmax=largest)
         size = 9 if len(weights) < 10 else 5
         for (i, j), weight in np.ndenumerate(weights):
@@ -70,12 +68,7 @@ def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Fig
 
 
 def plot_response(energies: dict[str, np.ndarray], bins: int = 12) -> Figure:
-    """Plot the gains of both filters and the energy of filtered signals over frequency.
-
-    Args:
-        energies: Result of `acm.theory.filterbank.energies`.
-        bins: Number of frequency intervals in which the energy is summed.
-    """
+    """Plot the gains of both filters and the `filterbank.energies` in intervals of frequency."""
     figure, (gains, bars) = plt.subplots(1, 2, figsize=(10, 3.8))
     frequency = energies["frequency"]
     top = max(1.05, float(frequency.max()) * 1.02)

@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import product
 from math import comb, factorial
 
 import numpy as np
 import sympy as sp
+from sympy.solvers.inequalities import solve_poly_inequality
 
 from acm.theory.theorem1 import h
 
@@ -34,20 +34,16 @@ Rows = Counter[tuple[tuple[int, ...], int]]
 
 @cache
 def outcomes(sizes: tuple[int, ...], degree: int, with_self: bool = True) -> Outcomes:
-    """Compute the exact distribution of RV for one node of the first class over all draws.
+    """Compute the exact distribution of RV for one node v of the first class over all draws.
 
-    Args:
-        sizes: Number of nodes of each class.
-        degree: d ≥ 1, the number of edges that each node draws with replacement.
-        with_self: Whether the mean over v's class includes v, as in definition 1. Without v the
-            scale of RV is (d + 1)² (n − 1) (N − n).
+    With `with_self` the mean over v's class includes v, as in definition 1. Without v the scale of
+    RV is (d + 1)² (n − 1) (N − n). The degree d ≥ 1 counts the edges that each node draws.
     """
     classes, n = len(sizes), sizes[0]
     within, across = n if with_self else n - 1, sum(sizes[1:])
-    zero: Rows = Counter({((0,) * classes, 0): 1})
+    others: Rows = Counter({((0,) * classes, 0): 1})
     row = _row(classes, degree, 0)
-    same = _add_draws(zero, row, n - 1)
-    others = zero
+    same = _add_draws(others, row, n - 1)
     for label, size in enumerate(sizes[1:], start=1):
         others = _add_draws(others, _row(classes, degree, label), size)
     result: Outcomes = Counter()
@@ -85,14 +81,10 @@ def third_central_moment(sizes: tuple[int, ...], degree: int, homophily: Fractio
     return Fraction(int(third.p), int(third.q))
 
 
-def below_half(sizes: tuple[int, ...], degree: int) -> list[tuple[sp.Expr, sp.Expr]]:
-    """Find the open intervals of h in (0, 1) in which P(RV ≥ 0) < ½, with algebraic ends."""
+def below_half(sizes: tuple[int, ...], degree: int) -> sp.Set:
+    """Find the values of h in (0, 1) with P(RV ≥ 0) < ½, as intervals with algebraic ends."""
     excess = probability(sizes, degree) - sp.Rational(1, 2)
-    roots = [] if excess.is_zero else sorted({r for r in excess.real_roots() if 0 < r < 1})
-    ends = [sp.Integer(0), *roots, sp.Integer(1)]
-    return [
-        (low, high) for low, high in zip(ends, ends[1:]) if excess.eval(_between(low, high)) < 0
-    ]
+    return sp.Union(*solve_poly_inequality(excess, "<")) & sp.Interval.open(0, 1)
 
 
 def limit_probability(classes: int, degree: int, homophily: Fraction) -> Fraction:
@@ -111,12 +103,11 @@ def limit_probability(classes: int, degree: int, homophily: Fraction) -> Fractio
 def limits_at_minimizer(classes: int, degree: int) -> tuple[Fraction, Fraction]:
     """Compute the limits of `limit_probability` as h tends to h₀ > 0 from below and from above.
 
-    The minimizer h₀ is positive for d ≥ C. If C does not divide d + 1, the two limits add up to
-    one. The bound of ½ then fails on one side unless both limits are ½.
+    If C does not divide d + 1, the two limits add up to one. The bound of ½ then fails on one side
+    unless both limits are ½. For h₀ > 0 the degree must be at least C.
     """
     minimizer = Fraction(degree + 1 - classes, classes * degree)
-    low, high = (_limit_on_side(classes, degree, minimizer, side) for side in (-1, 1))
-    return low, high
+    return tuple(_limit_on_side(classes, degree, minimizer, side) for side in (-1, 1))
 
 
 def two_class_probability(n: int, degree: int, homophily: Fraction) -> Fraction:
@@ -134,12 +125,12 @@ def two_class_probability(n: int, degree: int, homophily: Fraction) -> Fraction:
         up_to.append(total)
     favorable = 0
     for k in range(degree + 1):
-        least = (degree - 1) * n - k  # the value of B for which the mean rows are equal
+        equal = (degree - 1) * n - k  # the value of B for which the mean rows are equal
         lead = 2 * k + 1 - degree
-        if lead > 0:
-            ways = total - (up_to[least - 1] if least > 0 else 0)
+        if lead < 0:
+            ways = up_to[equal] if equal >= 0 else 0
         else:
-            ways = total if lead == 0 else (up_to[least] if least >= 0 else 0)
+            ways = total - (up_to[equal - 1] if lead and equal > 0 else 0)
         favorable += comb(degree, k) * p**k * q ** (degree - k) * ways
     return Fraction(favorable, (p + q) ** (others + degree))
 
@@ -163,26 +154,6 @@ def simulate(
     return float(((v * ((classes - 1) * same - others)).sum(axis=1) >= 0).mean())
 
 
-def brute_force(sizes: tuple[int, ...], degree: int, homophily: Fraction) -> Fraction:
-    """Compute P(RV ≥ 0) from definition 1 by enumerating all graphs, for the smallest cases."""
-    classes, n, size = len(sizes), sizes[0], sum(sizes)
-    y = [label for label, nodes in enumerate(sizes) for _ in range(nodes)]
-    total = Fraction(0)
-    for draw in product(product(range(classes), repeat=degree), repeat=size):
-        chance = Fraction(1)
-        for v, drawn in enumerate(draw):
-            for c in drawn:
-                chance *= homophily if c == y[v] else (1 - homophily) / (classes - 1)
-        rows = [
-            [Fraction((c == y[v]) + draw[v].count(c), degree + 1) for c in range(classes)]
-            for v in range(size)
-        ]
-        s = [sum(a * b for a, b in zip(rows[0], row)) for row in rows]
-        same = sum(s[:n]) / n
-        total += chance * (same >= sum(s[n:]) / (size - n))
-    return total
-
-
 def _limit_on_side(classes: int, degree: int, p: Fraction, side: int) -> Fraction:
     """Compute P((B − d h₀) · side > 0) plus the share of P(B = d h₀) in which RV ≥ 0."""
     total, per_class = Fraction(0), (degree + 1) // classes
@@ -202,11 +173,9 @@ def _limit_on_side(classes: int, degree: int, p: Fraction, side: int) -> Fractio
 
 
 def _expectation(
-    sizes: tuple[int, ...],
-    degree: int,
-    function: Callable[[int], int | Fraction],
+    sizes: tuple[int, ...], degree: int, function: Callable[[int], int | Fraction],
     with_self: bool = True,
-) -> sp.Poly:
+) -> sp.Poly:  # fmt: skip
     """Compute the expectation of a function of the scaled RV as a polynomial in h."""
     edges = sum(sizes) * degree
     weights: Counter = Counter()
@@ -214,11 +183,8 @@ def _expectation(
         weights[within] += ways * function(value)
     to_same = sp.Poly(h, h, domain="QQ")
     to_other = sp.Poly((1 - h) / sp.Integer(len(sizes) - 1), h, domain="QQ")
-    total = sp.Poly(0, h, domain="QQ")
-    for within, weight in weights.items():
-        term = to_same**within * to_other ** (edges - within)
-        total += term.mul_ground(sp.Rational(weight))
-    return total
+    terms = (to_same**k * to_other ** (edges - k) * sp.Rational(w) for k, w in weights.items())
+    return sum(terms, sp.Poly(0, h, domain="QQ"))
 
 
 def _row(classes: int, degree: int, label: int) -> Rows:
@@ -238,13 +204,3 @@ def _add_draws(start: Rows, draw: Rows, times: int) -> Rows:
                 total[key] += ways * drawn_ways
         start = total
     return start
-
-
-def _between(low: sp.Expr, high: sp.Expr) -> sp.Rational:
-    """Return a rational number strictly between two algebraic numbers."""
-    digits = 20
-    while True:
-        middle = sp.Rational(str(((low + high) / 2).evalf(digits)))
-        if low < middle < high:
-            return middle
-        digits *= 2

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import sympy as sp
 from sympy import IndexedBase, Sum
 
@@ -28,13 +27,9 @@ ROW, COLUMN = sp.symbols("j' c'", integer=True)
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of the simplified GCN with matrices of numbers or symbols.
+    """One layer of the simplified GCN: `Â`, `X`, `W` and `Z`, of numbers or symbols.
 
-    Args:
-        a: The aggregation operator, `[N, N]`.
-        x: Features, `[N, F]`.
-        w: Weights, `[F, C]`.
-        z: One-hot labels or symbols, `[N, C]`; each row sums to one.
+    Each row of `Z`, `[N, C]`, sums to one.
     """
 
     a: sp.Matrix
@@ -46,10 +41,8 @@ class Layer:
     def symbolic(cls, n: int, f: int, c: int) -> Layer:
         """Build a layer with a symbol in every entry; only the rows of Z are constrained."""
         free = _symbols("Z", n, c - 1)
-        last = sp.ones(n, 1) - free * sp.ones(c - 1, 1)
-        return cls(
-            _symbols("A", n, n), _symbols("X", n, f), _symbols("W", f, c), free.row_join(last)
-        )
+        z = free.row_join(sp.ones(n, 1) - free * sp.ones(c - 1, 1))
+        return cls(_symbols("A", n, n), _symbols("X", n, f), _symbols("W", f, c), z)
 
     @cached_property
     def y_prime(self) -> sp.Matrix:
@@ -83,20 +76,17 @@ class Layer:
         def power(argument: sp.Expr) -> sp.Expr:
             # SymPy merges exp(x)² into exp(2x), and 1/exp(x) into exp(−x).
             times, logit = argument.primitive()
-            if logit in exponential:
-                return exponential[logit] ** times
-            return exponential[-logit] ** -times
+            sign = 1 if logit in exponential else -1
+            return exponential[sign * logit] ** (sign * times)
 
-        return all(
-            sp.expand(entry.replace(sp.exp, power)) == 0 for entry in sp.Matrix([expression]).flat()
-        )
+        entries = sp.Matrix([expression]).flat()
+        return all(sp.expand(entry.replace(sp.exp, power)) == 0 for entry in entries)
 
 
 def softmax(y_prime: sp.Matrix) -> sp.Matrix:
     """Return the softmax of each row as in Appendix B, (exp(Y') 1 1ᵀ)⁻¹ ⊙ exp(Y')."""
     e = y_prime.applyfunc(sp.exp)
-    sums = e * sp.ones(y_prime.cols, y_prime.cols)
-    return sums.applyfunc(lambda s: 1 / s).multiply_elementwise(e)
+    return _inverse_sums(e).multiply_elementwise(e)
 
 
 def derivative(expression: sp.Expr, by: sp.Matrix) -> sp.Matrix:
@@ -107,9 +97,12 @@ def derivative(expression: sp.Expr, by: sp.Matrix) -> sp.Matrix:
 def softmax_differential(y_prime: sp.Matrix, d: sp.Matrix) -> sp.Matrix:
     """Return d softmax(Y') = Y ⊙ (dY' − (exp(Y') 1 1ᵀ)⁻¹ ⊙ [(exp(Y') ⊙ dY') 1 1ᵀ]) (App. B)."""
     e, ones = y_prime.applyfunc(sp.exp), sp.ones(y_prime.cols, y_prime.cols)
-    inverse = (e * ones).applyfunc(lambda s: 1 / s)
-    mean = inverse.multiply_elementwise(e.multiply_elementwise(d) * ones)
+    mean = _inverse_sums(e).multiply_elementwise(e.multiply_elementwise(d) * ones)
     return softmax(y_prime).multiply_elementwise(d - mean)
+
+
+def _inverse_sums(e: sp.Matrix) -> sp.Matrix:
+    return (e * sp.ones(e.cols, e.cols)).applyfunc(lambda s: 1 / s)
 
 
 def directional(matrix: sp.Matrix, by: sp.Matrix, d: sp.Matrix) -> sp.Matrix:
@@ -144,42 +137,26 @@ def chain_rule() -> tuple[sp.Expr, sp.Expr]:
 def component_lines(layer: Layer, row: int, column: int) -> list[sp.Expr]:
     """Return Appendix B's five lines for dL/dX̃ at one entry; `layer.x` is X̃ and `layer.w` is I."""
     a, z, y = layer.a, layer.z, layer.y
-    lines = [sp.Integer(0)] * 5
+    terms = []
     for i in range(a.rows):
-        e = [sp.exp(logit) for logit in layer.y_prime.row(i)]
-        s, true = sum(e), sp.exp(_true_logit(layer, i))
+        e = layer.y_prime.row(i).applyfunc(sp.exp)
+        s, e_c, true = sum(e), e[column], sp.exp(_true_logit(layer, i))
         a_i, z_i, p = a[i, row], z[i, column], y[i, column]
-        others = s - e[column]
-        quotient = a_i * z_i * true * s / s**2 - a_i * true * e[column] / s**2
-        lines[0] -= s / true * quotient
-        lines[1] -= (a_i * z_i * s - a_i * e[column]) / s
-        lines[2] -= a_i * (z_i * others + (z_i - 1) * e[column]) / s
-        lines[3] -= a_i * (z_i * (1 - p) + (z_i - 1) * p)
-        lines[4] -= a_i * (z_i - p)
-    return lines
+        terms.append((
+            s / true * (a_i * z_i * true * s / s**2 - a_i * true * e_c / s**2),
+            (a_i * z_i * s - a_i * e_c) / s,
+            a_i * (z_i * (s - e_c) + (z_i - 1) * e_c) / s,
+            a_i * (z_i * (1 - p) + (z_i - 1) * p),
+            a_i * (z_i - p),
+        ))  # fmt: skip
+    return [-sum(line) for line in zip(*terms)]
 
 
 def path() -> Layer:
-    """Build a path of three nodes, the smallest connected graph with an asymmetric Â_rw.
-
-    The features are X = I, the labels are 1, 1, 2, and W is symbolic. At W = 0 every number is
-    rational.
-    """
+    """Build a path of three nodes with X = I and labels 1, 1, 2: its Â_rw is not symmetric."""
     a = sp.Matrix([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
     a = sp.diag(*[sp.Rational(1, sum(a.row(i))) for i in range(3)]) * a
     return Layer(a, sp.eye(3), _symbols("W", 3, 2), sp.Matrix([[1, 0], [1, 0], [0, 1]]))
-
-
-def at_zero(expression: sp.Matrix | sp.Expr, w: sp.Matrix) -> sp.Matrix | sp.Expr:
-    """Evaluate an expression with all weights set to zero."""
-    return expression.subs(dict.fromkeys(w, 0))
-
-
-def numeric(a: np.ndarray, x: np.ndarray, w: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Compute dL/dW = Xᵀ Âᵀ (Y − Z), `[F, C]`, in float64, to compare with autograd."""
-    logits = a @ x @ w
-    e = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return x.T @ a.T @ (e / e.sum(axis=1, keepdims=True) - z)
 
 
 def _symbols(name: str, rows: int, columns: int) -> sp.Matrix:

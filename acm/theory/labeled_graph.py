@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-
-from acm.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -23,17 +21,9 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A small graph with the node numbers, classes and positions of a figure.
+    """A graph of a figure: the class of each node, undirected edges, and where nodes are drawn.
 
-    Attributes:
-        title: Name of the figure.
-        classes: Class of each node number; the features are the one-hot codes of the classes.
-        edges: Undirected edges between node numbers.
-        positions: Coordinates of each node in the drawing.
-        statements: Statements of the paper about the figure.
-
-    Raises:
-        UsageError: If an edge joins a node to itself or names an unknown node.
+    The features are the one-hot codes of the classes. All matrices hold fractions.
     """
 
     title: str
@@ -42,55 +32,37 @@ class Example:
     positions: dict[int, tuple[float, float]]
     statements: tuple[Statement, ...] = ()
 
-    def __post_init__(self) -> None:
-        for u, v in self.edges:
-            if u == v or {u, v} - self.classes.keys():
-                raise UsageError(f"edge ({u}, {v}) must join two different nodes of the graph")
-
     @property
     def nodes(self) -> list[int]:
         return list(self.classes)
 
     @cached_property
     def adjacency(self) -> np.ndarray:
-        """Adjacency matrix `A`, `[N, N]`, of fractions."""
-        index = {node: i for i, node in enumerate(self.classes)}
-        a = np.full((len(index), len(index)), Fraction(0))
-        for u, v in self.edges:
-            a[index[u], index[v]] = a[index[v], index[u]] = Fraction(1)
-        return a
+        """`A`, `[N, N]`."""
+        pairs = {frozenset(edge) for edge in self.edges}
+        return np.array([[Fraction({u, v} in pairs) for u in self.nodes] for v in self.nodes])
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """One-hot labels `Z`, `[N, C]`, of fractions."""
+        """One-hot labels `Z`, `[N, C]`."""
         labels = sorted(set(self.classes.values()))
-        return np.array([[Fraction(int(c == k)) for k in labels] for c in self.classes.values()])
+        return np.array([[Fraction(c == k) for k in labels] for c in self.classes.values()])
 
     def low_pass(self, renormalize: bool = True) -> np.ndarray:
-        """Return `Â_rw`, or `A_rw` without renormalization; isolated nodes have a zero row."""
-        a = self.adjacency + int(renormalize) * _identity(len(self.classes))
-        degree = a.sum(1)
-        return a / np.where(degree == 0, Fraction(1), degree)[:, None]
-
-    def similarity(self, channel: str = "low") -> np.ndarray:
-        """Return `S(Â, Z)` for channel `"low"` or `S(I − Â, Z)` for `"high"`, `[N, N]`.
-
-        Raises:
-            UsageError: If the channel is neither of the two.
-        """
-        if channel not in self._similarities:
-            raise UsageError(f"unknown channel {channel!r}; choose 'low' or 'high'")
-        return self._similarities[channel]
+        """Return `Â_rw`, or `A_rw` without renormalization, `[N, N]`."""
+        a = self.adjacency + int(renormalize) * np.eye(len(self.classes), dtype=int)
+        return a / a.sum(1, keepdims=True)
 
     @cached_property
-    def _similarities(self) -> dict[str, np.ndarray]:
+    def similarity(self) -> dict[str, np.ndarray]:
+        """`S(Â, Z)` for channel "low" and `S(I − Â, Z)` for channel "high", `[N, N]`."""
         low = self.low_pass() @ self.labels
         high = self.labels - low
         return {"low": low @ low.T, "high": high @ high.T}
 
     def weight(self, channel: str, v: int, u: int) -> Fraction:
         """Return the weight that node `v` assigns to node `u` in the similarity matrix."""
-        return self.similarity(channel)[self.nodes.index(v), self.nodes.index(u)]
+        return self.similarity[channel][self.nodes.index(v), self.nodes.index(u)]
 
     def members(self, label: int) -> list[int]:
         """Return the nodes of a class."""
@@ -98,22 +70,21 @@ class Example:
 
     def means(self, channel: str, v: int) -> tuple[Fraction, Fraction]:
         """Return the mean weights of `v` over its class (with `v`) and over the other classes."""
-        weights = {u: self.weight(channel, v, u) for u in self.nodes}
-        same = [w for u, w in weights.items() if self.classes[u] == self.classes[v]]
-        other = [w for u, w in weights.items() if self.classes[u] != self.classes[v]]
-        return sum(same) / len(same), sum(other) / len(other)
-
-    def same_class_share(self, v: int) -> Fraction:
-        """Return the share of neighbors of `v` that have the class of `v`."""
-        neighbors = self.neighbors(v)
-        return Fraction(sum(self.classes[u] == self.classes[v] for u in neighbors), len(neighbors))
+        same = self.members(self.classes[v])
+        groups = same, [u for u in self.nodes if u not in same]
+        return tuple(sum(self.weight(channel, v, u) for u in g) / len(g) for g in groups)
 
     def neighbors(self, v: int) -> list[int]:
         """Return the nodes that share an edge with `v`."""
         return [b if a == v else a for a, b in self.edges if v in (a, b)]
 
+    def same_class_share(self, v: int) -> Fraction:
+        """Return the share of neighbors of `v` that have the class of `v`."""
+        same = [self.classes[u] == self.classes[v] for u in self.neighbors(v)]
+        return Fraction(sum(same), len(same))
+
     def aggregation_homophily(self) -> Fraction:
-        """Return `H_agg` (Definition 1) exactly."""
+        """Return `H_agg` (Definition 1)."""
         means = [self.means("low", v) for v in self.nodes]
         return Fraction(sum(same >= other for same, other in means), len(means))
 
@@ -121,17 +92,3 @@ class Example:
         """Return the nodes that are diversification distinguishable (Definition 2)."""
         means = {v: self.means("high", v) for v in self.nodes}
         return [v for v, (same, other) in means.items() if same >= 0 >= other]
-
-    def failures(self) -> list[str]:
-        """Return the texts of the statements that do not hold."""
-        return [s.text for s in self.statements if not s.holds(self)]
-
-    def changed(self, add=(), remove=()) -> Example:
-        """Return a copy with edges added and removed."""
-        removed = {frozenset(edge) for edge in remove}
-        edges = tuple(edge for edge in self.edges if frozenset(edge) not in removed)
-        return replace(self, edges=(*edges, *add))
-
-
-def _identity(n: int) -> np.ndarray:
-    return np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)])

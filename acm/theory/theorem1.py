@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 import sympy as sp
+from scipy import optimize, stats
 
 from acm.errors import UsageError
 
@@ -36,30 +37,18 @@ def expected_similarity(same: bool) -> sp.Expr:
     return 2 * to_same * to_other + (C - 2) * to_other**2
 
 
-def enumerated_similarity(classes: int, degree: int, same: bool, node: bool = False) -> sp.Poly:
-    """Compute E[S(Â, Z)_{v,u}] as a polynomial in h by enumerating every draw of both rows.
-
-    Args:
-        classes: C ≥ 2.
-        degree: d; the number of outcomes is C^(2d).
-        same: Whether u has the class of v (class 0) or another class (class 1).
-        node: Whether u is v, with the same draw.
-    """
-    u_class = 0 if same else 1
-    total: Counter[tuple[int, int]] = Counter()
-    for v in product(range(classes), repeat=degree):
-        for u in [v] if node else product(range(classes), repeat=degree):
-            row_v = np.bincount([0, *v], minlength=classes)
-            row_u = np.bincount([u_class, *u], minlength=classes)
-            edges = degree if node else 2 * degree
-            within = v.count(0) + (0 if node else u.count(u_class))
-            total[within, edges - within] += int(row_v @ row_u)
-    scale = sp.Integer(degree + 1) ** 2
-    expression = sum(
-        value * h**within * ((1 - h) / (classes - 1)) ** across
-        for (within, across), value in total.items()
-    )
-    return sp.Poly(sp.expand(expression) / scale, h)
+def enumerated_similarity(classes: int, degree: int, same: bool) -> sp.Poly:
+    """Compute E[S(Â, Z)_{v,u}] as a polynomial in h by enumerating every draw of both rows."""
+    v_class, u_class = 0, 0 if same else 1
+    draws = list(product(range(classes), repeat=degree))
+    total: Counter[int] = Counter()  # by the number of edges within classes
+    for v, u in product(draws, draws):
+        row_v = np.bincount([v_class, *v], minlength=classes)
+        row_u = np.bincount([u_class, *u], minlength=classes)
+        total[v.count(v_class) + u.count(u_class)] += int(row_v @ row_u)
+    away = (1 - h) / (classes - 1)
+    expression = sum(ways * h**k * away ** (2 * degree - k) for k, ways in total.items())
+    return sp.Poly(sp.expand(expression) / sp.Integer(degree + 1) ** 2, h)
 
 
 def difference() -> sp.Expr:
@@ -124,16 +113,9 @@ def draw_rows(
 ) -> np.ndarray:
     """Draw a random graph in which node v has class v // n, and return ÂZ, `[C n, C]`.
 
-    Args:
-        rng: Random generator.
-        model: "directed", "undirected" or "symmetrized". In the directed model, the theorem's,
-            each node draws d neighbors. The undirected model matches all nodes in pairs d times,
-            so that each node has d neighbors. The symmetrized model adds the reverse of each
-            directed edge, so that degrees vary around 2d.
-        classes: C.
-        n: Number of nodes of each class; even for "undirected".
-        degree: d.
-        homophily: h, the probability that a neighbor has the node's class.
+    In the "directed" model, the theorem's, each node draws d neighbors. The "undirected" model
+    matches all nodes in pairs d times, so that each node has d neighbors; n must be even. The
+    "symmetrized" model adds the reverse of each directed edge, so that degrees vary around 2d.
 
     Raises:
         UsageError: If the model is unknown.
@@ -159,34 +141,23 @@ def draw_rows(
     return counts / counts.sum(axis=1, keepdims=True)
 
 
-def gaps(rows: np.ndarray, classes: int, with_self: bool) -> np.ndarray:
-    """Compute RV of each node, its mean S(Â, Z)_{v,u} over its class minus that over the others.
-
-    Args:
-        rows: ÂZ, `[C n, C]`, from `draw_rows`.
-        classes: C.
-        with_self: Whether the mean over v's class includes v, as in definition 1.
-
-    Returns:
-        RV, `[C n]`.
-    """
-    n = len(rows) // classes
-    sums = rows.reshape(classes, n, classes).sum(axis=1)
-    same = np.repeat(sums, n, axis=0)
-    across = (sums.sum(axis=0) - same) / (n * (classes - 1))
-    within = same / n if with_self else (same - rows) / (n - 1)
-    return (rows * (within - across)).sum(axis=1)
-
-
 def simulate_graphs(
     rng: np.random.Generator, model: str, classes: int, n: int, degree: int, homophily: float,
     graphs: int, with_self: bool = False,
 ) -> tuple[float, float]:  # fmt: skip
-    """Simulate the mean of RV over all nodes, and its standard error over the graphs."""
-    means = [
-        gaps(draw_rows(rng, model, classes, n, degree, homophily), classes, with_self).mean()
-        for _ in range(graphs)
-    ]
+    """Simulate the mean of RV over all nodes, and its standard error over the graphs.
+
+    RV of node v is its mean S(Â, Z)_{v,u} over its class minus that over the others. With
+    `with_self` the mean over the class includes v, as in definition 1.
+    """
+    means = []
+    for _ in range(graphs):
+        rows = draw_rows(rng, model, classes, n, degree, homophily)
+        sums = rows.reshape(classes, n, classes).sum(axis=1)
+        same = np.repeat(sums, n, axis=0)
+        across = (sums.sum(axis=0) - same) / (n * (classes - 1))
+        within = same / n if with_self else (same - rows) / (n - 1)
+        means.append((rows * (within - across)).sum(axis=1).mean())
     return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(graphs))
 
 
@@ -216,17 +187,10 @@ def minimizer_symmetrized(classes: int, intra: float) -> float:
 
     def deviation(homophily: float) -> float:
         degree = intra / homophily
-        probability, mean = np.exp(-degree), 0.0
-        for received in range(int(degree + 12 * np.sqrt(degree) + 30)):
-            mean += probability / (1 + degree + received)
-            probability *= degree / (received + 1)
+        mean = stats.poisson(degree).expect(lambda received: 1 / (1 + degree + received))
         return homophily + (1 - homophily) * mean - 1 / classes
 
-    low, high = 1e-2, 1 / classes
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if deviation(middle) < 0 else (low, middle)
-    return (low + high) / 2
+    return optimize.brentq(deviation, 1e-2, 1 / classes)
 
 
 def _matching(rng: np.random.Generator, y: np.ndarray, n: int, homophily: float) -> np.ndarray:
@@ -235,14 +199,12 @@ def _matching(rng: np.random.Generator, y: np.ndarray, n: int, homophily: float)
     within = rng.random(len(y)) < homophily
     for start in range(0, len(y), n):
         block = start + rng.permutation(n)
-        inside = [*block[within[block]]]
-        outside = [*block[~within[block]]]
+        inside, outside = [*block[within[block]]], [*block[~within[block]]]
         if len(inside) % 2:  # one node has no mate, so one node joins or leaves with equal chance
             if outside and rng.random() < 0.5:
                 inside.append(outside.pop())
             else:
                 outside.append(inside.pop())
-        within[outside] = False
         mate[inside[::2]], mate[inside[1::2]] = inside[1::2], inside[::2]
     unmatched = rng.permutation(np.flatnonzero(mate < 0))
     for _ in range(200):

@@ -12,7 +12,6 @@ aggregates. Â adds one self-loop to every node. All decisions are exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import chain, combinations, count, product
 from math import lcm
 from typing import NamedTuple
@@ -49,32 +48,12 @@ def printed_similarity(same: bool) -> sp.Expr:
 
 
 def distinguishable(adjacency: np.ndarray, y: np.ndarray) -> list[bool]:
-    """Check definition 2 exactly for each node, with X = Z and Â_rw.
-
-    Args:
-        adjacency: Non-negative integers, `[N, N]`.
-        y: Classes, `[N]`; each class in 0 … C − 1 occurs.
-    """
-    same, other, _ = _exact_sums(adjacency, y)
-    return ((same >= 0) & (other <= 0)).tolist()
-
-
-def means(adjacency: np.ndarray, y: np.ndarray) -> list[tuple[Fraction, Fraction]]:
-    """Compute both means of definition 2 for each node: over its class and over the others."""
-    sizes = np.bincount(y)[list(y)].tolist()
-    return [
-        (Fraction(same, scale * size), Fraction(other, scale * (len(sizes) - size)))
-        for size, same, other, scale in zip(sizes, *_exact_sums(adjacency, y))
-    ]
-
-
-def _exact_sums(adjacency: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute `_sums` times a common scale, and the scale, in Python integers without overflow."""
+    """Check definition 2 exactly for each node, with X = Z and Â_rw; each class must occur."""
+    # Python integers do not overflow.
     z = np.eye(max(y) + 1, dtype=object)[list(y)]
     tilde = adjacency.astype(object) + np.eye(len(z), dtype=object)
-    scale = lcm(*tilde.sum(axis=1))
-    same, other = _sums(_scaled_rows(tilde, z, scale), z)
-    return same, other, np.full(len(z), scale**2, dtype=object)
+    same, other = _sums(_scaled_rows(tilde, z, lcm(*tilde.sum(axis=1))), z)
+    return ((same >= 0) & (other <= 0)).tolist()
 
 
 def _scaled_rows(tilde: np.ndarray, z: np.ndarray, scale: int) -> np.ndarray:
@@ -127,15 +106,8 @@ def random_share(
 ) -> float:
     """Simulate the mean DD of undirected random graphs with one large and C − 1 small classes.
 
-    Each graph has a mean degree of 6 and a third of its nodes in the large class.
-
-    Args:
-        rng: Random generator.
-        classes: C.
-        cross: Probability of an edge between two different small classes, relative to all other
-            pairs of nodes. With `cross=1` edges do not depend on labels.
-        graphs: Number of graphs.
-        nodes: N.
+    Each graph has a mean degree of 6 and a third of its nodes in the large class. An edge between
+    two different small classes is `cross` times as likely as one between any other two nodes.
     """
     small = np.arange(nodes - nodes // 3) % (classes - 1) + 1
     y = np.concatenate([np.zeros(nodes // 3, dtype=np.int64), small])
@@ -162,13 +134,9 @@ def counterexamples(
 ) -> Iterator[Counterexample]:
     """Search all simple graphs with N nodes for DD < 1, and yield those with fewest edges first.
 
-    Args:
-        nodes: N, at most 5 (4 if directed), since the search tries all graphs and all labelings
-            up to the names of classes.
-        classes: C.
-        norm: "rw", or "sym" for Â_sym (undirected graphs only).
-        directed: Whether to search directed graphs, in which i aggregates j along edge (i, j).
-        connected: Whether to skip disconnected graphs.
+    The search tries all labelings up to the names of classes. N is at most 5, or 4 if directed; in
+    a directed graph i aggregates j along edge (i, j). The symmetric filter, `norm="sym"`, is for
+    undirected graphs.
 
     Raises:
         UsageError: If the normalization is unknown or "sym" is combined with directed graphs.
@@ -219,19 +187,15 @@ def symmetric_similarity(tilde: np.ndarray, y: tuple[int, ...], classes: int) ->
 def _failing_symmetric(tilde: np.ndarray, y: tuple[int, ...], z: np.ndarray) -> list[int]:
     """Return the nodes that violate definition 2 for Â_sym, with exact roots near zero."""
     degree = tilde.sum(axis=1)
-    sums = _sums(z - (tilde / np.sqrt(np.outer(degree, degree))) @ z, z)
-    exact = None
-    failing = []
-    for v in range(len(y)):
-        margins = [sums[0][v], -sums[1][v]]
-        for k, same in enumerate((True, False)):
-            if abs(margins[k]) < 1e-9:
-                exact = symmetric_similarity(tilde, y, z.shape[1]) if exact is None else exact
-                total = sum(exact[v, u] for u in range(len(y)) if (y[u] == y[v]) == same)
-                margins[k] = 0 if sp.simplify(total) == 0 else margins[k]
-        if min(margins) < 0:
-            failing.append(v)
-    return failing
+    same, other = _sums(z - (tilde / np.sqrt(np.outer(degree, degree))) @ z, z)
+    margins = np.array([same, -other])
+    near_zero = np.argwhere(abs(margins) < 1e-9).tolist()
+    exact = symmetric_similarity(tilde, y, z.shape[1]) if near_zero else None
+    for k, v in near_zero:
+        total = sum(exact[v, u] for u in range(len(y)) if (y[u] == y[v]) == (k == 0))
+        if sp.simplify(total) == 0:
+            margins[k, v] = 0
+    return np.flatnonzero(margins.min(axis=0) < 0).tolist()
 
 
 def _labelings(nodes: int, classes: int) -> Iterator[tuple[int, ...]]:

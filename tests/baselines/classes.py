@@ -7,3 +7,5 @@ CLASSES = {
     for entry in MODELS.values()
     if str(entry.constructor).startswith("acm.baselines.")
 }
+#: Those that a table of the paper prints: each has its formula and sizes in the tests.
+PAPERS = {entry.make.__name__ for entry in MODELS.values() if entry.tables} & CLASSES.keys()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from acm.baselines.attention import attend, edge_softmax, pair_sum
+from acm.baselines.attention import Attend, EdgeSoftmax, PairSum
 from acm.filters import SparseMatrix
 
 
@@ -25,16 +25,16 @@ def dense(pattern, value):
 @pytest.mark.parametrize("front", [(), (3,), (2, 3)])
 def test_each_step_equals_its_dense_form(pattern, front):
     target, source = torch.randn(2, *front, 6, dtype=torch.float64)
-    score = pair_sum(pattern, target, source)
+    score = PairSum.apply(target, source, pattern)
     both = target[..., :, None] + source[..., None, :]
     assert torch.equal(score, both[..., pattern.row, pattern.col])
 
-    alpha = edge_softmax(pattern, score)
+    alpha = EdgeSoftmax.apply(score, pattern)
     expected = torch.softmax(dense(pattern, score), -1).nan_to_num(0)
     torch.testing.assert_close(alpha, expected[..., pattern.row, pattern.col])
 
     h = torch.randn(*front, 6, 4, dtype=torch.float64)
-    torch.testing.assert_close(attend(pattern, alpha, h), expected @ h)
+    torch.testing.assert_close(Attend.apply(alpha, h, pattern), expected @ h)
 
 
 @pytest.mark.parametrize("front", [(), (2, 3)])
@@ -43,19 +43,19 @@ def test_the_gradients_are_those_of_finite_differences(pattern, front):
         return torch.randn(*front, *shape, dtype=torch.float64, requires_grad=True)
 
     def check(function, *inputs):
-        assert torch.autograd.gradcheck(lambda *t: function(pattern, *t), inputs)
+        assert torch.autograd.gradcheck(lambda *t: function(*t, pattern), inputs)
 
     edges = pattern.col.numel()
-    check(pair_sum, draw(6), draw(6))
-    check(edge_softmax, draw(edges))
-    check(attend, draw(edges), draw(6, 4))
+    check(PairSum.apply, draw(6), draw(6))
+    check(EdgeSoftmax.apply, draw(edges))
+    check(Attend.apply, draw(edges), draw(6, 4))
     strided = draw(4, 6)  # what the heads of a layer are: columns of a wider matrix
-    check(lambda p, w, h: attend(p, w, h.transpose(-1, -2)), draw(edges), strided)
+    check(lambda w, h, p: Attend.apply(w, h.mT, p), draw(edges), strided)
 
 
 def test_scores_that_would_overflow_do_not(pattern):
     score = torch.linspace(-2000, 2000, pattern.col.numel(), dtype=torch.float64)
-    alpha = edge_softmax(pattern, score)
+    alpha = EdgeSoftmax.apply(score, pattern)
     expected = torch.softmax(dense(pattern, score), -1)[pattern.row, pattern.col]
     torch.testing.assert_close(alpha, expected)
 
@@ -65,6 +65,6 @@ def test_no_gradient_of_attention_holds_features_of_every_edge(pattern):
     weight = torch.rand(edges, dtype=torch.float64, requires_grad=True)
     h = torch.randn(6, width, dtype=torch.float64)
     with torch.profiler.profile(profile_memory=True) as profile:
-        attend(pattern, weight, h).sum().backward()
+        Attend.apply(weight, h, pattern).sum().backward()
     largest = max(event.self_cpu_memory_usage for event in profile.events())
     assert 0 < largest < edges * width * 8 / 2  # the nodes' features are six rows of these

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import Isomap
 
 from acm.baselines import geomgcn as module
-from acm.baselines.geomgcn import GeomGCN, ball, components, divide, hops, isomap, positions
+from acm.baselines.geomgcn import GeomGCN, ball, divide, hops, isomap, positions
 from acm.data.files import cache_folder
 from acm.errors import UsageError
 from acm.filters import adjacency, low_pass
@@ -100,14 +100,6 @@ def test_the_ball_stays_within_a_component():
     expected = {(i, j) for i, j in zip(*upper) if distance[i, j] <= radius}
     assert {tuple(sorted(pair)) for pair in ball(z, piece, 40).tolist()} == expected
     assert len(ball(z, piece, 10**6)) == np.isfinite(distance[upper]).sum()
-
-
-def test_components_are_what_a_path_connects():
-    edges = drawn(80, 1.5)
-    piece = components(edges, 80)
-    path = np.isfinite(shortest_path(scipy_matrix(edges, 80)))
-    assert len(set(piece)) > 3
-    np.testing.assert_array_equal(piece[:, None] == piece, path)
 
 
 def test_of_points_that_lie_on_each_other_no_ball_is_too_full():

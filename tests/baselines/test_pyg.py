@@ -10,9 +10,8 @@ from torch_geometric import nn as pyg
 from torch_geometric.utils import add_remaining_self_loops, to_undirected
 
 from acm.baselines.attention import FAGCN, GAT, FAConv, GATConv
-from acm.baselines.diffusion import APPNP
-from acm.baselines.jk import GATJK, GCNJK
-from acm.baselines.neighborhoods import GraphSAGE, MixHop, SAGEConv
+from acm.baselines.neighborhoods import GATJK, GCNJK, GraphSAGE, MixHop, SAGEConv
+from acm.baselines.plain import APPNP
 from acm.nn.stacked import Linear
 
 N, F, C = 12, 6, 3
@@ -94,7 +93,7 @@ def test_gcn_with_jumping_knowledge(graph, jk):
     x, edges = graph
     model = GCNJK(F, C, hidden=4, dropout=0.0, layers=3, jk=jk)
     layers, h = [], x
-    for depth, linear in enumerate(model.linears):
+    for depth, linear in enumerate(model.convs):
         conv = pyg.GCNConv(linear.weight.shape[0], 4, bias=False)
         conv.lin.weight.data = linear.weight.data.T.clone()
         h = conv(h, edges)

@@ -54,7 +54,7 @@ def test_every_published_optimum_is_the_recipe(split_scheme):
             for name, value in printed.items():
                 if name in options and value is not None:
                     assert options[name] == value
-    for model in MODELS:
+    for model in (name for name, entry in MODELS.items() if entry.tables):
         for dataset in PAPER_DATASETS:
             r = recipe(model, dataset, split_scheme)
             assert r.origin in ORIGINS and "\n" not in r.sentence() and r.source

@@ -1,7 +1,7 @@
 """Check Theorem 1 and the extension (App. D), and that wrong formulas fail."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -122,12 +122,6 @@ def test_the_node_itself_adds_the_variance_of_a_row(classes, n, degree):
     assert coefficients[True] == (g + excess).all_coeffs() != g.all_coeffs()
 
 
-def test_the_similarity_of_a_node_with_itself():
-    enumerated = t.enumerated_similarity(3, 2, same=True, node=True)
-    claim = at(t.expected_similarity(True) + t.row_variance(), 3, 2)
-    assert enumerated == sp.Poly(claim, t.h)
-
-
 def test_how_far_the_node_itself_moves_the_minimum():
     n = sp.Symbol("n", positive=True)
     point, k = t.minimizer_with_self(n), (t.C - 1) / (n * t.C * t.d)
@@ -183,11 +177,31 @@ def test_adding_the_reverse_edges_moves_the_minimum():
     assert sixth - seventh > 4 * error
 
 
+def brute_force(sizes: tuple[int, ...], degree: int, homophily: Fraction) -> Fraction:
+    """Compute P(RV ≥ 0) from definition 1 by enumerating all graphs, for the smallest cases."""
+    classes, n, size = len(sizes), sizes[0], sum(sizes)
+    y = [label for label, nodes in enumerate(sizes) for _ in range(nodes)]
+    total = Fraction(0)
+    for draw in product(product(range(classes), repeat=degree), repeat=size):
+        chance = Fraction(1)
+        for v, drawn in enumerate(draw):
+            for c in drawn:
+                chance *= homophily if c == y[v] else (1 - homophily) / (classes - 1)
+        rows = [
+            [Fraction((c == y[v]) + draw[v].count(c), degree + 1) for c in range(classes)]
+            for v in range(size)
+        ]
+        s = [sum(a * b for a, b in zip(rows[0], row)) for row in rows]
+        same = sum(s[:n]) / n
+        total += chance * (same >= sum(s[n:]) / (size - n))
+    return total
+
+
 @pytest.mark.parametrize("sizes, degree", [((2, 2), 2), ((2, 3), 1), ((3, 2), 2), ((2, 2, 2), 1)])
 def test_distribution_equals_the_enumeration_of_all_graphs(sizes, degree):
     homophily = Fraction(3, 10)
     value = extension.probability(sizes, degree).eval(sp.Rational(3, 10))
-    assert Fraction(int(value.p), int(value.q)) == extension.brute_force(sizes, degree, homophily)
+    assert Fraction(int(value.p), int(value.q)) == brute_force(sizes, degree, homophily)
 
 
 @pytest.mark.parametrize("classes, degree", [(2, 1), (2, 2), (2, 3), (3, 2), (3, 3), (4, 1)])
@@ -223,7 +237,14 @@ def test_no_graph_of_seven_nodes_breaks_the_bound():
     assert (2, 2) in cases and (2, 2, 2) in cases and (4, 3) in cases and (3, 4) in cases
     for sizes in cases:
         for degree in range(1, 5 if len(sizes) == 2 else 4):
-            assert extension.below_half(sizes, degree) == []
+            assert extension.below_half(sizes, degree).is_empty
+
+
+def test_a_broken_bound_would_be_found(monkeypatch):
+    half = sp.Rational(1, 2)
+    polynomial = sp.Poly((t.h - half) * (3 * t.h - 1) ** 2 * (t.h**2 - half) + half, t.h)
+    monkeypatch.setattr(extension, "probability", lambda *_: polynomial)
+    assert extension.below_half((2, 2), 1) == sp.Interval.open(half, sp.sqrt(half))
 
 
 def test_two_classes_break_the_bound_from_117_nodes_per_class_on():
