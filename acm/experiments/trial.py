@@ -8,21 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
-from acm.data.names import check_whole
-from acm.data.names import dataset as check_dataset
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
-from acm.errors import UsageError, unknown
-from acm.experiments.recipes import HYPERPARAMETERS, SPLIT_SCHEMES, arguments, complete
-from acm.nn import CHANNELS
-from acm.registry import MODELS, build, model_name
+from acm.errors import UsageError, check_whole
+from acm.experiments.recipes import HYPERPARAMETERS, Value, arguments, recipe
+from acm.registry import MODELS, build
 from acm.training import training_protocol
 
 #: The version of what decides the digits of a training. Records of another version are not today's.
 #: 1: order of sums before commit c97eb626a5d2. 2: today.
 NUMERICS = 2
-
-#: A larger number of splits is taken for a typing error.
-MOST_SPLITS = 10_000
 
 #: Shares of training and validation nodes of drawn splits. The sparse ones are those of Table 2 of
 #: GPRGNN's paper, from which Table 3 takes numbers.
@@ -34,14 +28,11 @@ class Trial:
     """One training: a model on one split of a graph, with a seed and all hyperparameters.
 
     Attributes:
-        dataset: Name in `acm.data.DATASETS`.
-        model: Name in `acm.registry.MODELS`.
+        dataset, model: Names in `acm.data.DATASETS` and `acm.registry.MODELS`.
         split_scheme: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
             splits), `"fixed"` (the ten splits of Geom-GCN, or those of a later data set's release)
             or `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
-        split: Number of the split, from 0.
         seed: Seed of initial weights and dropout, together with the split; splits ignore it.
-        lr, weight_decay, dropout, hidden: Hyperparameters of every model.
         channels: Names joined by `+`, such as `"low+high+identity"`.
         mix: Whether nodes weigh the channels.
         options: Hyperparameters of this model, as `acm.experiments.recipes` writes them.
@@ -75,21 +66,16 @@ def training_rule(dataset: str) -> str:
     return training_protocol(dataset).name
 
 
-def uses_random_splits(dataset: str, split_scheme: str) -> bool:
-    """Return whether splits are drawn; those of Deezer-Europe are published."""
-    return split_scheme == "sparse" or (split_scheme == "random" and dataset != "deezer-europe")
-
-
 def split_of(dataset: str, split_scheme: str, number: int, y: Tensor) -> Split:
-    """Return the masks of a split.
-
-    Args:
-        dataset, split_scheme, number: As in `Trial`.
-        y: Classes of the graph, `[N]`.
-    """
-    if uses_random_splits(dataset, split_scheme):
+    """Return the masks of a split of a graph with classes `y`; see `Trial`."""
+    if _is_drawn(dataset, split_scheme):
         return random_split(y.cpu(), number, *SHARES[split_scheme])
     return fixed_split(dataset, number)
+
+
+def _is_drawn(dataset: str, split_scheme: str) -> bool:
+    # The random splits of Deezer-Europe are published.
+    return split_scheme == "sparse" or (split_scheme == "random" and dataset != "deezer-europe")
 
 
 def trials_of(
@@ -98,7 +84,7 @@ def trials_of(
     split_scheme: str = "random",
     splits: int | None = None,
     seed: int = 0,
-    hyperparameters: Mapping[str, float | str | None] | None = None,
+    hyperparameters: Mapping[str, Value | None] | None = None,
     channels: str | None = None,
     mix: bool | None = None,
     numerics: int = NUMERICS,
@@ -106,67 +92,42 @@ def trials_of(
     """Return the trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
 
     Args:
-        dataset: Name of the graph.
-        model: Name of the model, in any case.
-        split_scheme: `"random"`, `"fixed"` or `"sparse"`, see `Trial`.
+        dataset, model, split_scheme, seed: As in `Trial`; the model's name in any case.
         splits: Number of splits; by default the paper's: ten, five on Deezer-Europe.
-        seed: See `Trial`.
         hyperparameters: Any of `lr`, `weight_decay`, `dropout`, `hidden` and the model's options
-            (`layers`, `lambda`, …); missing ones (or `None`) are taken from the cell's recipe.
-        channels: Channels joined by `+`, instead of the model's.
-        mix: Whether to mix the channels, instead of as the model does.
+            (`layers`, `lambda`, …), in place of those of the cell's recipe.
+        channels, mix: As in `Trial`; by default those of the model.
         numerics: Version of the numerics; trials of an earlier one can only be read from a store.
-
-    Raises:
-        UsageError: If a name is unknown, there are fewer splits, a value is out of range, or the
-            cell has no recipe and a hyperparameter is missing.
     """
-    check_dataset(dataset)
-    model = model_name(model)
-    if split_scheme not in SPLIT_SCHEMES:
-        raise unknown("split scheme", split_scheme, SPLIT_SCHEMES)
-    splits = _number_of_splits(dataset, split_scheme, splits)
+    r = recipe(model, dataset, split_scheme, hyperparameters)
     check_whole("seed", seed, 0)
-    if not isinstance(hyperparameters, Mapping | None):
-        raise UsageError(f"hyperparameters={hyperparameters!r}: values by name are needed")
-    recipe = complete(model, dataset, split_scheme, hyperparameters or {})
-    if not isinstance(channels, str | None):
-        raise UsageError(f"channels={channels!r}: names joined by + are needed")
+    published = None if _is_drawn(dataset, split_scheme) else num_fixed_splits(dataset)
+    if published == 0:
+        raise UsageError(f"{dataset} has no fixed splits: use split scheme 'random'")
+    splits = (published or 10) if splits is None else splits
+    check_whole("splits", splits, 1)
+    if published and splits > published:
+        raise UsageError(f"{splits} {split_scheme} splits: {dataset} has {published} of them")
     if not isinstance(mix, bool | None):
         raise UsageError(f"mix={mix!r}: True, False or None is needed")
-    names = None if channels is None else tuple(channels.split("+"))
-    if names:  # one order, so that one experiment has one name
-        names = tuple(sorted(names, key=lambda c: (*CHANNELS, c).index(c)))
-    options = arguments(model, recipe.options)
+    names = None if channels is None else channels.split("+")
+    options = arguments(r.model, r.options)
     # The model is built once, so that an impossible one is refused before the training.
-    built = build(model, 1, 1, recipe.hidden, recipe.dropout, names, mix, num_nodes=1, **options)
-    has_channels = bool(MODELS[model].channels)
+    built = build(r.model, 1, 1, r.hidden, r.dropout, names, mix, num_nodes=1, **options)
+    has_channels = bool(MODELS[r.model].channels)
     return [
         Trial(
             dataset,
-            model,
+            r.model,
             split_scheme,
             split,
             int(seed),
-            **{name: getattr(recipe, name) for name in HYPERPARAMETERS},
+            **{name: getattr(r, name) for name in HYPERPARAMETERS},
             channels="+".join(built.channels) if has_channels else "",
             mix=built.mix if has_channels else False,
-            options=recipe.options,
+            options=r.options,
             training_rule=training_rule(dataset),
             numerics=numerics,
         )
         for split in range(splits)
     ]
-
-
-def _number_of_splits(dataset: str, split_scheme: str, splits: int | None) -> int:
-    most = None if uses_random_splits(dataset, split_scheme) else num_fixed_splits(dataset)
-    if most == 0:
-        raise UsageError(f"{dataset} has no fixed splits: use split scheme 'random'")
-    splits = splits if splits is not None else most or 10
-    check_whole("splits", splits, 1)
-    if splits > MOST_SPLITS:
-        raise UsageError(f"splits={splits}: at most {MOST_SPLITS:,} are possible")
-    if most is not None and splits > most:
-        raise UsageError(f"{splits} {split_scheme} splits: {dataset} has {most} of them")
-    return int(splits)

@@ -10,7 +10,7 @@ import torch
 
 from acm.data.files import available
 from acm.data.names import DATASETS
-from acm.experiments.record import commit, processor
+from acm.experiments.store import commit, processor
 
 _PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
 
