@@ -19,8 +19,7 @@ from acm.data import load, row_normalize
 from acm.data.splits import Split
 from acm.errors import UsageError
 from acm.experiments.recipes import arguments
-from acm.experiments.record import Record, Validation, provenance
-from acm.experiments.store import Store
+from acm.experiments.store import Record, Store, Validation, provenance
 from acm.experiments.trial import NUMERICS, Trial, split_of
 from acm.experiments.workers import Workers, compute, cores
 from acm.filters import SparseMatrix, moved, operand
@@ -222,9 +221,9 @@ def run_trials(
     return records
 
 
-def validate_trials(trials: Sequence[Trial], *arguments) -> list[Validation | None]:
+def validate_trials(*arguments, **options) -> list[Validation | None]:
     """Do the same without any test label; a trial whose loss stops being a number gives `None`."""
-    return _run(trials, *arguments, blind=True)[0]
+    return _run(*arguments, **options, blind=True)[0]
 
 
 def _run(

@@ -16,9 +16,8 @@ from acm import paper
 from acm.data.names import dataset as check_dataset
 from acm.errors import UsageError, unknown
 from acm.experiments.recipes import HYPERPARAMETERS, SYNTHETIC, WIDTH, Value, check_value
-from acm.experiments.record import Validation
 from acm.experiments.run import validate_trials
-from acm.experiments.store import Store
+from acm.experiments.store import Store, Validation
 from acm.experiments.trial import NUMERICS, trials_of
 from acm.experiments.workers import Workers
 from acm.registry import model_name

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import sys
 from collections import Counter
 
 import numpy as np
@@ -48,7 +49,8 @@ def test_halving_keeps_a_third_of_the_configurations_for_three_times_as_many_spl
     def validate(trials, *_):
         return [make_validation(t, val_accuracy=t.lr) for t in trials]
 
-    monkeypatch.setattr("acm.experiments.search.validate_trials", validate)
+    module = sys.modules["acm.experiments.search"]
+    monkeypatch.setattr(module, "validate_trials", validate)
     space = {"lr": [k / 270 for k in range(1, 271)], "weight_decay": [0], "dropout": [0]}
     found = search("synthetic", "MLP-1", splits=10, space=space, strategy="halving")
     assert found.trainings == 270 + 90 * 2 + 30 * 6 + 10 and found.chosen["lr"] == 1
