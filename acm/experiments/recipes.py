@@ -41,13 +41,13 @@ WIDTH = 64
 #: The paper prints no optimum for its synthetic graphs; these values lie in its search ranges.
 SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": WIDTH}
 
-#: Where the values of a recipe come from, from the most to the least binding source, in words.
+#: Where the values of a recipe come from, from the most to the least binding origin, in words.
 _ORIGINS = {
     "printed": "printed: ",
-    "misprint": "printed, most likely a misprint: ",
-    "searched": "not published; ",
-    "chosen": "not published; chosen because ",
-    "given": "",
+    "misprint": "printed, most likely a misprint: ",  # the print is most likely not what ran
+    "searched": "not published; ",  # by validation
+    "chosen": "not published; chosen because ",  # by us
+    "given": "",  # by the caller
 }
 ORIGINS = tuple(_ORIGINS)
 
@@ -99,14 +99,9 @@ def in_words(values: Mapping[str, Value]) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The hyperparameters of one cell; `options` are a text of `write_options`.
+    """The hyperparameters of one cell, their origin (see `ORIGINS`), and the source in words.
 
-    Attributes:
-        origin: `"printed"` in the paper; `"misprint"`: printed, but most likely not what ran;
-            `"searched"` by validation; `"chosen"` by us; `"given"` by the caller.
-        source: The place of the print, or the reason for the choice.
-        notes: Remarks on a printed row, for people.
-        to_search: Whether a search by validation should replace the values.
+    The options are a text of `write_options`. If `to_search`, a search should replace the values.
     """
 
     model: str

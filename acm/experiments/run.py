@@ -138,26 +138,15 @@ def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record,
 
 
 def train_batch(
-    trials: Sequence[Trial],
-    device: str = "cpu",
-    threads: int = 1,
-    blind: bool = False,
-    stop: threading.Event | None = None,
+    trials: Sequence[Trial], device="cpu", threads=1, blind=False, on_epoch=None
 ) -> list[Record | Validation | UsageError]:
     """Return a record of each trial, or the error that ended its training.
 
-    A blind batch reads no test label. If another thread sets `stop`, the training ends with an
-    `InterruptedError`.
+    Trials of a batch differ as in `train_trials`. A blind batch reads no test label.
     """
-
-    def on_epoch(epoch: int, number: int) -> None:
-        if stop is not None and stop.is_set():
-            raise InterruptedError
-
+    options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch)
     with on_threads(threads):
-        task, results = train_trials(
-            trials, device, keep_weights=False, keep_going=True, on_epoch=on_epoch
-        )
+        task, results = train_trials(trials, device, **options)
     return [
         UsageError(f"{t.model} on {t.dataset}, split {t.split}, lr {t.lr:g}: {result.error}")
         if result.error
@@ -166,9 +155,7 @@ def train_batch(
     ]
 
 
-def _record(
-    trial: Trial, result: TrainingResult, task: Task, threads: int, blind: bool
-) -> Record | Validation:
+def _record(trial, result, task, threads, blind) -> Record | Validation:
     names = ("val_accuracy", "val_loss", "best_epoch", "epochs", "stacked")
     fields = asdict(trial) | {name: getattr(result, name) for name in names}
     fields |= {"seconds": round(result.seconds, 3)} | provenance(task.y.device, threads)
@@ -179,8 +166,8 @@ def _record(
     return Record(**fields, test_accuracy=right.double().mean().item())
 
 
-def batches(trials: Sequence[Trial], device: str, size: int) -> list[list[Trial]]:
-    """Divide trials into batches that can be trained together, so that no worker of `size` idles.
+def batches(trials: Sequence[Trial], device: str, at_once: int) -> list[list[Trial]]:
+    """Divide trials into batches that can be trained together, `at_once` or more where possible.
 
     Trials with and without dropout are separated: without dropout one pass serves for training and
     validation.
@@ -191,7 +178,7 @@ def batches(trials: Sequence[Trial], device: str, size: int) -> list[list[Trial]
         groups.setdefault((*cell, t.dropout > 0), []).append(t)
     result = []
     for group in groups.values():
-        most = min(MOST.get(device.split(":")[0], 10), math.ceil(len(group) / size))
+        most = min(MOST.get(device.split(":")[0], 10), math.ceil(len(group) / at_once))
         parts = math.ceil(len(group) / most)
         result += [group[k::parts] for k in range(parts)]
     return result
@@ -208,7 +195,7 @@ def run_trials(
 
     Records are stored as soon as their batch is finished. An interruption (Ctrl-C, a kill) loses
     only the batches in flight, and the next call continues there. The outcome of a trial does not
-    depend on its batch or on the workers, which are one thread per core by default.
+    depend on its batch or on the workers; by default this process trains.
 
     Raises:
         UsageError: If the data or the device are not available, the store cannot be written, or a
@@ -226,35 +213,24 @@ def validate_trials(*arguments, **options) -> list[Validation | None]:
     return _run(*arguments, **options, blind=True)[0]
 
 
-def _run(
-    trials, store=None, device="cpu", progress=True, workers=None, blind=False
-) -> tuple[list, list[UsageError]]:
-    trials = list(trials)
-    workers = workers or Workers(workers=0 if device == "cpu" else 1)
-    rows = store.find(trials) if store else {}
+def _run(trials, store=None, device="cpu", progress=True, workers=None, blind=False) -> tuple:
+    trials, workers = list(trials), workers or Workers()
+    rows, errors = store.find(trials) if store else {}, []
     todo = list(dict.fromkeys(t for t in trials if t not in rows))
     if any(t.numerics != NUMERICS for t in todo):
         raise UsageError(f"only numerics version {NUMERICS} can be trained, earlier ones only read")
     if store and todo:
         store.check()
-    stop, errors = threading.Event(), []
-    threads = max(1, workers.size // max(1, len(todo)))  # fewer trials than cores share the loops
+    at_once = 1 if workers.kind == "here" else workers.size
+    work = batches(todo, device, at_once)
+    threads = workers.size // max(1, min(at_once, len(work)))  # fewer batches share the loops
     function = functools.partial(train_batch, device=device, threads=threads, blind=blind)
-    if workers.kind == "here":
-        function = functools.partial(function, stop=stop)
     bar = tqdm(total=len(todo), unit="trial", file=sys.stderr, disable=not progress or None)
-    interval = sys.getswitchinterval()
-    # Threads take turns often, because the Python steps between two compiled loops are short.
-    sys.setswitchinterval(1e-4)
-    try:
-        with bar:
-            for batch, outcome in compute(function, batches(todo, device, workers.size), workers):
-                done = [row for row in outcome if not isinstance(row, UsageError)]
-                errors += [row for row in outcome if isinstance(row, UsageError)]
-                rows |= {row.trial: row for row in (store.extend(done) if store else done)}
-                bar.set_description(f"{batch[0].model} on {batch[0].dataset}")
-                bar.update(len(outcome))
-    finally:
-        stop.set()
-        sys.setswitchinterval(interval)
+    with bar:
+        for batch, outcome in compute(function, work, workers):
+            done = [row for row in outcome if not isinstance(row, UsageError)]
+            errors += [row for row in outcome if isinstance(row, UsageError)]
+            rows |= {row.trial: row for row in (store.extend(done) if store else done)}
+            bar.set_description(f"{batch[0].model} on {batch[0].dataset}")
+            bar.update(len(outcome))
     return [rows.get(trial) for trial in trials], errors

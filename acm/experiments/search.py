@@ -1,7 +1,4 @@
-"""Choose hyperparameters by validation, over the ranges of the paper's appendix.
-
-A search reads no test label: `validate_trials` runs the trials and returns no test accuracy.
-"""
+"""Choose hyperparameters by validation; `validate_trials` reads no test label."""
 
 from __future__ import annotations
 
@@ -29,8 +26,7 @@ STRATEGIES = ("grid", "halving")
 class Configuration:
     """One configuration with its mean validation accuracy and loss over the trained splits.
 
-    The accuracy is from 0 to 1, or −1 if a loss was not a number. The standard deviation `std` over
-    the splits is that of a sample (`n − 1`); 0 for one split.
+    The accuracy is −1 if a loss was not a number. The divisor of `std` is `splits − 1`.
     """
 
     hyperparameters: dict[str, Value]
@@ -81,15 +77,14 @@ def search(
 ) -> Search:
     """Find the hyperparameters with the best mean validation accuracy over all splits.
 
-    The lower validation loss decides ties. A search resumes from its store, a CSV file.
+    The lower validation loss decides ties. A search resumes from its store, a CSV file. Options and
+    other arguments are those of `trials_of` and `run_trials`.
 
     Args:
-        dataset, model, split_scheme, splits, seed, options: As in `trials_of`.
         space: Values by name. A name of `lr`, `weight_decay`, `dropout` and `hidden` that is left
             out has the paper's range (`grid`); an option that is left out has the recipe's value.
         strategy: `"grid"` trains every configuration on every split. `"halving"` trains all on
             one split, the best third on two more splits, the best third of these on six more.
-        store, device, progress, workers: As in `run_trials`.
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)

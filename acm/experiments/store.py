@@ -7,10 +7,11 @@ import functools
 import io
 import os
 import platform
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -21,30 +22,18 @@ from acm import kernels
 from acm.data.names import DATASETS
 from acm.errors import UsageError, unknown
 from acm.experiments.recipes import default_options, read_options, write_options
-from acm.experiments.trial import NUMERICS, Trial, training_rule
+from acm.experiments.trial import NUMERICS, Trial
 from acm.registry import MODELS
-
-# Why a row of a file is not handed out.
-OTHER_NUMERICS = "another numerics version"
-OTHER_RULE = "another training rule"
-UNREGISTERED = "a model or data set that is unknown here"
-REPEATED = "a trial that is there twice"
+from acm.training import training_protocol
 
 
 @dataclass(frozen=True)
 class Validation(Trial):
     """A finished trial of a search, which reads no test label.
 
-    The accuracy (from 0 to 1) and the loss are those of the selected epoch, `best_epoch`, counted
-    from 0.
-
-    Attributes:
-        seconds: The trial's share of the time of its batch.
-        stacked: Whether the trial was trained in one loop with others, or could have been.
-        device: `cpu` or `cuda`, and the name of the processor.
-        threads: Number of CPU threads of its batch.
-        versions: Versions of Python, PyTorch, the compiler of the loops, and this package.
-        commit: Commit of this package; `+` after it if the code had uncommitted changes.
+    The accuracy, from 0 to 1, and the loss are those of `best_epoch`, counted from 0. The trial's
+    share of the time of its batch is `seconds`; the batch had `threads` threads; `stacked` says
+    whether its trials can share one loop. The commit ends in `+` if the code had changed since.
     """
 
     val_accuracy: float
@@ -109,39 +98,29 @@ def commit() -> str:
 
     def git(*arguments: str) -> str:
         call = ["git", "-C", str(Path(acm.__file__).parent), *arguments]
-        return subprocess.run(call, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(call, capture_output=True, text=True).stdout.strip()
 
-    try:
-        # An installed copy may lie inside another checkout, which does not track this file.
-        if not git("ls-files", "__init__.py"):
-            return ""
-        changed = git("status", "--porcelain", "--", ".")
-        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
+    # An installed copy may lie inside another checkout, which does not track this file.
+    if shutil.which("git") is None or not git("ls-files", "__init__.py"):
         return ""
+    changed = git("status", "--porcelain", "--", ".")
+    return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 
 class Store:
-    """Read and append the records of a CSV file.
+    """Read and append the records of a CSV file; the records of a search are `Validation`s.
 
     A line that a kill or a full disk has cut short is not read, and the next append removes it.
-    Several processes may append at once. Of two records of a trial the first counts.
-
-    Args:
-        path: The file; it and its folder are made with the first record.
-        kind: `Record`, or `Validation` for the file of a search.
-        numerics: Version of the numerics whose records are read, by default today's.
-
-    Raises:
-        UsageError: If the path is something else than a file. Every method raises it if the file
-            cannot be read or is not a run store.
+    Several processes may append at once. Of two records of a trial the first counts. Every method
+    raises `UsageError` if the file cannot be read or is not a run store.
     """
 
     def __init__(self, path: str | Path, kind: type = Record, numerics: int = NUMERICS):
         self.path, self.kind, self.numerics = Path(path), kind, numerics
         if self.path.exists() and not self.path.is_file():
             raise UsageError(f"{str(path)!r} is no file: records are kept in a CSV file")
-        self._header = _line(f.name for f in fields(kind))
+        self._fields = fields(kind)
+        self._header = _line(f.name for f in self._fields)
         self._forget()
 
     def _forget(self) -> None:
@@ -172,9 +151,7 @@ class Store:
     def extend(self, records: Sequence[Validation]) -> list:
         """Add records in one write, and return the record that each trial has in the file.
 
-        Raises:
-            UsageError: If the file cannot be written (the disk may be full), or a record is of
-                another kind; the file then holds what it held before.
+        If the file cannot be written (the disk may be full), it holds what it held before.
         """
         if any(type(record) is not self.kind for record in records):
             raise UsageError(f"{self.path} holds rows of {self.kind.__name__} only")
@@ -238,31 +215,28 @@ class Store:
             )
 
     def _take(self, line: bytes) -> None:
+        """Take in the next line, or count why it is left out."""
         try:
             (cells,) = csv.reader([line.decode()], strict=True)
-            values = dict(zip((f.name for f in fields(self.kind)), cells, strict=True))
-            if values["model"] in MODELS and values["dataset"] in DATASETS:
-                self._add(values)
-            else:
-                self._left_out[UNREGISTERED] += 1
+            values = {f.name: _READ[f.type](c) for f, c in zip(self._fields, cells, strict=True)}
+            record = self.kind(**values)
+            known = record.model in MODELS and record.dataset in DATASETS
+            if known:
+                record = replace(record, options=_complete_options(record.model, record.options))
         except (ValueError, KeyError, csv.Error) as error:
             raise UsageError(
                 f"{self.path}, line {self._lines + 1}: not a record ({error}); delete the line,"
                 " and its trial is trained again"
             ) from error
         self._last_line, self._end, self._lines = line, self._end + len(line), self._lines + 1
-
-    def _add(self, values: dict[str, str]) -> None:
-        values["options"] = _complete_options(values["model"], values["options"])
-        record = self.kind(**{f.name: _READ[f.type](values[f.name]) for f in fields(self.kind)})
-        if record.numerics != self.numerics:
-            self._left_out[OTHER_NUMERICS] += 1
-        elif record.training_rule != training_rule(record.dataset):
-            self._left_out[OTHER_RULE] += 1
-        elif record.trial in self._rows:
-            self._left_out[REPEATED] += 1
-        else:
-            self._rows[record.trial] = record
+        if not known:
+            self._left_out["a model or data set that is unknown here"] += 1
+        elif record.numerics != self.numerics:
+            self._left_out["another numerics version"] += 1
+        elif record.training_rule != training_protocol(record.dataset).name:
+            self._left_out["another training rule"] += 1
+        elif self._rows.setdefault(record.trial, record) is not record:
+            self._left_out["a trial that is there twice"] += 1
 
 
 _READ = {"int": int, "float": float, "str": str, "bool": {"True": True, "False": False}.__getitem__}

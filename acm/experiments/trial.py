@@ -28,7 +28,6 @@ class Trial:
     """One training: a model on one split of a graph, with a seed and all hyperparameters.
 
     Attributes:
-        dataset, model: Names in `acm.data.DATASETS` and `acm.registry.MODELS`.
         split_scheme: `"random"` (60/20/20 by GPRGNN's rule; on Deezer-Europe its five published
             splits), `"fixed"` (the ten splits of Geom-GCN, or those of a later data set's release)
             or `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
@@ -37,7 +36,6 @@ class Trial:
         mix: Whether nodes weigh the channels.
         options: Hyperparameters of this model, as `acm.experiments.recipes` writes them.
         training_rule: Name of the `TrainingProtocol`: optimizer, length, selection and stopping.
-        numerics: Version of the numerics, see `NUMERICS`.
     """
 
     dataset: str
@@ -66,16 +64,17 @@ def training_rule(dataset: str) -> str:
     return training_protocol(dataset).name
 
 
+def published_splits(dataset: str, split_scheme: str) -> int | None:
+    """Return how many splits are published; `None` if splits are drawn."""
+    drawn = split_scheme == "sparse" or (split_scheme == "random" and dataset != "deezer-europe")
+    return None if drawn else num_fixed_splits(dataset)
+
+
 def split_of(dataset: str, split_scheme: str, number: int, y: Tensor) -> Split:
-    """Return the masks of a split of a graph with classes `y`; see `Trial`."""
-    if _is_drawn(dataset, split_scheme):
+    """Return the masks of a split of a graph with classes `y`, on the CPU."""
+    if published_splits(dataset, split_scheme) is None:
         return random_split(y.cpu(), number, *SHARES[split_scheme])
     return fixed_split(dataset, number)
-
-
-def _is_drawn(dataset: str, split_scheme: str) -> bool:
-    # The random splits of Deezer-Europe are published.
-    return split_scheme == "sparse" or (split_scheme == "random" and dataset != "deezer-europe")
 
 
 def trials_of(
@@ -91,22 +90,17 @@ def trials_of(
 ) -> list[Trial]:
     """Return the trials of one cell of Table 3 (random splits) or Table 8 (fixed splits).
 
-    Args:
-        dataset, model, split_scheme, seed: As in `Trial`; the model's name in any case.
-        splits: Number of splits; by default the paper's: ten, five on Deezer-Europe.
-        hyperparameters: Any of `lr`, `weight_decay`, `dropout`, `hidden` and the model's options
-            (`layers`, `lambda`, …), in place of those of the cell's recipe.
-        channels, mix: As in `Trial`; by default those of the model.
-        numerics: Version of the numerics; trials of an earlier one can only be read from a store.
+    The default number of splits is the paper's: ten, five on Deezer-Europe. Any of `lr`,
+    `weight_decay`, `dropout`, `hidden` and the model's options (`layers`, `lambda`, …) replace
+    those of the cell's recipe. Other attributes are those of `Trial`; trials of an earlier version
+    of the numerics can only be read from a store.
     """
     r = recipe(model, dataset, split_scheme, hyperparameters)
     check_whole("seed", seed, 0)
-    published = None if _is_drawn(dataset, split_scheme) else num_fixed_splits(dataset)
-    if published == 0:
-        raise UsageError(f"{dataset} has no fixed splits: use split scheme 'random'")
+    published = published_splits(dataset, split_scheme)
     splits = (published or 10) if splits is None else splits
     check_whole("splits", splits, 1)
-    if published and splits > published:
+    if published is not None and splits > published:
         raise UsageError(f"{splits} {split_scheme} splits: {dataset} has {published} of them")
     if not isinstance(mix, bool | None):
         raise UsageError(f"mix={mix!r}: True, False or None is needed")
@@ -114,20 +108,9 @@ def trials_of(
     options = arguments(r.model, r.options)
     # The model is built once, so that an impossible one is refused before the training.
     built = build(r.model, 1, 1, r.hidden, r.dropout, names, mix, num_nodes=1, **options)
-    has_channels = bool(MODELS[r.model].channels)
-    return [
-        Trial(
-            dataset,
-            r.model,
-            split_scheme,
-            split,
-            int(seed),
-            **{name: getattr(r, name) for name in HYPERPARAMETERS},
-            channels="+".join(built.channels) if has_channels else "",
-            mix=built.mix if has_channels else False,
-            options=r.options,
-            training_rule=training_rule(dataset),
-            numerics=numerics,
-        )
-        for split in range(splits)
-    ]
+    values = {name: getattr(r, name) for name in (*HYPERPARAMETERS, "options")}
+    values |= {"training_rule": training_rule(dataset), "numerics": numerics}
+    values |= {"channels": "", "mix": False}
+    if MODELS[r.model].channels:
+        values |= {"channels": "+".join(built.channels), "mix": built.mix}
+    return [Trial(dataset, r.model, split_scheme, k, int(seed), **values) for k in range(splits)]

@@ -1,4 +1,4 @@
-"""Run batches in threads of this process, in worker processes, or on a Dask cluster."""
+"""Run batches in this process, in worker processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,26 +6,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from acm.errors import UsageError, unknown
 from acm.kernels.memory import keep_freed_memory
 
-#: How many workers may die over one batch before the batch is taken as the cause.
-ATTEMPTS = 3
-
 KINDS = ("here", "processes", "dask")
+
+#: If so many workers die in a row before a batch is finished, the batches are taken as the cause.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -33,8 +25,8 @@ class Workers:
     """Say where batches run.
 
     Attributes:
-        kind: `"here"` for threads of this process; `"processes"`, which are faster for many small
-            trainings but take seconds to start (a script must then call them under
+        kind: `"here"` for this process, one batch after the other; `"processes"`, which are faster
+            for many trainings but take seconds to start (a script must then call them under
             `if __name__ == "__main__":`, because every process imports it); or `"dask"`.
         workers: Number of threads or processes; 0 for the number of cores.
         address: Address of a Dask scheduler, such as `"tcp://10.0.0.1:8786"`.
@@ -50,26 +42,23 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """Return how many batches run at once; a cluster counts as one machine like this."""
+        """Return how many threads or processes run; a cluster counts as one machine like this."""
         return self.workers or cores()
 
     @contextmanager
     def open(self) -> Iterator:
         """Give an executor that takes batches, and that ends them if an error ends the work."""
         if self.kind == "dask":
-            with _client(self.address) as client:
+            with _dask_client(self.address) as client:
                 yield client.get_executor(pure=False)
             return
-        executor = ThreadPoolExecutor(self.size)
-        if self.kind == "processes":
-            context = multiprocessing.get_context("spawn")
-            executor = ProcessPoolExecutor(self.size, context, initializer=_start_worker)
+        context = multiprocessing.get_context("spawn")
+        executor = ProcessPoolExecutor(self.size, context, initializer=_start_worker)
         try:
             yield executor
         except BaseException:
-            # A pool would finish the batches that run; threads end by themselves.
-            for process in (getattr(executor, "_processes", None) or {}).values():
-                process.terminate()
+            for process in (executor._processes or {}).values():
+                process.terminate()  # the pool would finish the batches that run
             executor.shutdown(wait=False, cancel_futures=True)
             raise
         executor.shutdown()
@@ -84,41 +73,33 @@ def cores() -> int:
 
 
 def compute(function: Callable, batches: Sequence, workers: Workers) -> Iterator[tuple]:
-    """Yield `(batch, function(batch))` for every batch as it finishes.
+    """Yield `(batch, function(batch))` for every batch as it finishes; raise what a batch raises.
 
-    The batches of a worker that dies are computed again by a new one. Where workers are processes,
-    the function must be picklable. An error of the function is raised.
-
-    Raises:
-        UsageError: If `ATTEMPTS` workers died over the same batch.
+    The batches of a worker that dies are computed again by new workers.
     """
-    waiting, deaths = list(range(len(batches))), Counter()
-    # No more batches are handed out than run at once, so a dead worker had one of them.
-    room = len(batches) if workers.kind == "dask" else workers.size
+    if workers.kind == "here":
+        yield from ((batch, function(batch)) for batch in batches)
+        return
+    waiting, deaths = dict(enumerate(batches)), 0
     while waiting:
-        futures = {}
         with workers.open() as executor:
             try:
-                while waiting or futures:
-                    while waiting and len(futures) < room:
-                        with _sigint_blocked():  # a worker starts here, and must not see Ctrl-C
-                            future = executor.submit(function, batches[waiting[0]])
-                        futures[future] = waiting.pop(0)
-                    for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                        result = future.result()
-                        yield batches[futures.pop(future)], result
+                with _sigint_blocked():  # workers start here, and must not see Ctrl-C
+                    futures = {executor.submit(function, waiting[k]): k for k in waiting}
+                for future in as_completed(futures):
+                    result, deaths = future.result(), 0
+                    yield waiting.pop(futures[future]), result
             except Exception as error:
                 # Dask tries again by itself. Dask may not be installed, so its error has no class.
                 killed = type(error).__name__ == "KilledWorker"
                 if not killed and not isinstance(error, BrokenExecutor | CancelledError):
                     raise
-                deaths.update(futures.values())
-                if killed or ATTEMPTS in deaths.values():
+                deaths += 1
+                if killed or deaths == ATTEMPTS:
                     raise UsageError(
                         f"{ATTEMPTS} workers died over the same trials ({error!r}): is there"
                         ' enough memory, and is the script under `if __name__ == "__main__":`?'
                     ) from error
-                waiting += futures.values()
 
 
 @contextmanager
@@ -143,7 +124,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _client(address: str):
+def _dask_client(address: str):
     try:
         from distributed import Client
 

@@ -12,7 +12,6 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import Record, Store, Validation, results, trials_of
-from acm.experiments.store import OTHER_NUMERICS, OTHER_RULE, REPEATED, UNREGISTERED
 from acm.experiments.trial import NUMERICS
 from tests.records import make_record
 
@@ -44,7 +43,11 @@ def test_records_of_other_rules_and_models_are_counted_and_not_handed_out(store,
     mine = text.splitlines()[1].replace("MLP-1", "Mine")
     store.path.write_text(f"{text}{mine}\n{mine}\n")
     assert store.records() == [first]
-    expected = {OTHER_NUMERICS: 1, OTHER_RULE: 1, UNREGISTERED: 2}
+    expected = {
+        "another numerics version": 1,
+        "another training rule": 1,
+        "a model or data set that is unknown here": 2,
+    }
     assert store.left_out() == Store(store.path).left_out() == expected
     old = Store(store.path, numerics=NUMERICS - 1)
     assert [r.numerics for r in old.records()] == [NUMERICS - 1]
@@ -97,7 +100,7 @@ def test_of_two_rows_of_one_trial_the_first_is_found(store, trials):
     first = add(store, make_record(trials[0], 0.25))
     text = store.path.read_text()
     store.path.write_text(text + text.splitlines()[1].replace(",0.25,", ",0.75,") + "\n")
-    assert store.records() == [first] and store.left_out() == {REPEATED: 1}
+    assert store.records() == [first] and store.left_out() == {"a trial that is there twice": 1}
     assert store.find(trials) == {trials[0]: first}
     assert add(store, make_record(trials[0], 0.5)) == first
 
@@ -109,7 +112,7 @@ def test_of_two_rows_of_one_trial_the_first_is_found(store, trials):
         ("mix", "maybe", "maybe"),
         ("options", "depth=3", "unknown hyperparameter 'depth'"),
         ("commit", '"ab', "unexpected end of data"),
-        ("commit", "a,b", "longer"),
+        ("commit", "a,b", "could not convert"),
         ("commit", "\xff", "decode"),
     ],
 )

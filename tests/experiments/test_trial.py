@@ -80,7 +80,7 @@ def test_channels_and_mixing():
         (("cornell", "GCN", "random", 1, 0.5), "seed=0.5: a whole number"),
         (("cornell", "GCN", "random", True), "splits=True: a whole number"),
         (("cornell", "GCN", "random", "2"), "splits='2': a whole number"),
-        (("synthetic", "GCN", "fixed"), "synthetic has no fixed splits"),
+        (("synthetic", "GCN", "fixed"), "synthetic has 0 of them"),
         (("cornell", "GCN", "random", 1, 0, {"hidden": 64.7}), "hidden=64.7: a whole number"),
         (("cornell", "GCN", "random", 1, 0, {"hidden": True}), "hidden=True: a whole number"),
         (("cornell", "GCN", "random", 1, 0, {"lr": "x"}), "lr='x': a positive finite number"),
