@@ -19,45 +19,43 @@ Value = int | float | str
 
 SPLIT_SCHEMES = ("random", "fixed", "sparse")
 
-#: The type and the range of the hyperparameters that every model has.
-_SHARED = {
+#: The hyperparameters that every model has; a model may have options besides.
+HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+
+#: The type and the range of a hyperparameter, and of an option by its type: its model knows more.
+_RANGES = {
     "lr": (float, lambda v: 0 < v < math.inf, "a positive finite number"),
     "weight_decay": (float, lambda v: 0 <= v < math.inf, "a finite number from 0 up"),
     "dropout": (float, lambda v: 0 <= v < 1, "a number from 0 to below 1"),
     "hidden": (int, lambda v: v >= 1, "a whole number from 1 up"),
-}
-#: The same for the options of a model, by their type. The model itself checks their ranges.
-_OPTIONS = {
     int: (int, math.isfinite, "a whole number"),
     float: (float, math.isfinite, "a finite number"),
     # The text of the options separates words by spaces, and a CSV file holds the text.
     str: (str, lambda v: v and not set(v) & set(" =,\n\"'"), "a word"),
 }
-HYPERPARAMETERS = tuple(_SHARED)
 
 #: The hidden width in the tables of the paper's own models.
 WIDTH = 64
 
-#: The paper prints no optimum for its synthetic graphs; these values lie in its search ranges.
+#: The values for the paper's synthetic graphs, for which the paper prints no optimum.
 SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": WIDTH}
 
 #: Where the values of a recipe come from, from the most to the least binding origin, in words.
-_ORIGINS = {
+ORIGINS = {
     "printed": "printed: ",
     "misprint": "printed, most likely a misprint: ",  # the print is most likely not what ran
     "searched": "not published; ",  # by validation
     "chosen": "not published; chosen because ",  # by us
     "given": "",  # by the caller
 }
-ORIGINS = tuple(_ORIGINS)
 
 
 def check_value(model: str, name: str, value: object) -> Value:
     """Return a hyperparameter of a model, converted to its type, if it is in its range."""
     options = default_options(model)
-    if name not in _SHARED and name not in options:
-        raise unknown("hyperparameter", name, (*_SHARED, *options), f" of {model}")
-    kind, in_range, needed = _SHARED.get(name) or _OPTIONS[type(options[name])]
+    if name not in HYPERPARAMETERS and name not in options:
+        raise unknown("hyperparameter", name, (*HYPERPARAMETERS, *options), f" of {model}")
+    kind, in_range, needed = _RANGES[type(options[name]) if name in options else name]
     try:
         converted = kind(value)
         exact = kind is not int or isinstance(value, str) or converted == value
@@ -119,7 +117,7 @@ class Recipe:
 
     def sentence(self) -> str:
         """Say in one line where the values come from. No program reads this line."""
-        return "; ".join([_ORIGINS[self.origin] + self.source, *self.notes])
+        return "; ".join([ORIGINS[self.origin] + self.source, *self.notes])
 
 
 def recipe(
@@ -137,21 +135,20 @@ def recipe(
     if split_scheme not in SPLIT_SCHEMES:
         raise unknown("split scheme", split_scheme, SPLIT_SCHEMES)
     values = {n: check_value(cell[0], n, v) for n, v in (given or {}).items() if v is not None}
-    base = _recipe(cell)
+    base, others = _recipe(cell), {"hidden": WIDTH}
     if base and not values:
         return base
+    if base is None and not {"lr", "weight_decay", "dropout"} <= values.keys():
+        raise UsageError(
+            f"the paper publishes nothing for {cell[0]} on {dataset}: give lr, weight_decay and"
+            " dropout"
+        )
     source = f"{', '.join(values)} as given"
     if base:
-        shared = {name: getattr(base, name) for name in HYPERPARAMETERS}
-        published = shared | read_options(base.model, base.options)
-        if published.keys() - values:
-            source += f"; the others are those of the recipe ({base.sentence()})"
-        return _make(cell, published | values, "given", source)
-    if {"lr", "weight_decay", "dropout"} <= values.keys():
-        return _make(cell, {"hidden": WIDTH} | values, "given", source)
-    raise UsageError(
-        f"the paper publishes nothing for {cell[0]} on {dataset}: give lr, weight_decay and dropout"
-    )
+        others = {name: getattr(base, name) for name in HYPERPARAMETERS}
+        others |= read_options(base.model, base.options)
+        source += f"; all other values are those of the recipe ({base.sentence()})"
+    return _make(cell, others | values, "given", source)
 
 
 def _make(cell, values, origin, source, **fields) -> Recipe:

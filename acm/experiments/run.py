@@ -19,7 +19,7 @@ from acm.data import load, row_normalize
 from acm.data.splits import Split
 from acm.errors import UsageError
 from acm.experiments.recipes import arguments
-from acm.experiments.store import Record, Store, Validation, provenance
+from acm.experiments.store import Record, Store, Validation, commit, processor, versions
 from acm.experiments.trial import NUMERICS, Trial, split_of
 from acm.experiments.workers import Workers, compute, cores
 from acm.filters import SparseMatrix, moved, operand
@@ -83,10 +83,7 @@ def prepare(dataset: str, device: str = "cpu") -> Task:
 def train_trials(
     trials: Sequence[Trial], device: str = "cpu", **options
 ) -> tuple[Task, list[TrainingResult]]:
-    """Train trials that differ in split, seed, learning rate, weight decay and dropout only.
-
-    The options are those of `acm.training.train`.
-    """
+    """Train trials that differ in split, seed, lr, weight decay and dropout only; see `train`."""
     first = trials[0]
     task = prepare(first.dataset, device)
     with private_generator(task.y.device):
@@ -118,8 +115,7 @@ def train_trials(
 def on_threads(number: int) -> Iterator[None]:
     """Run the loops of `acm.kernels` on some threads, and PyTorch's own operations on one.
 
-    PyTorch's sums depend on its number of threads, and two pools of threads would wait for each
-    other.
+    PyTorch's sums depend on its number of threads.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -140,10 +136,7 @@ def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record,
 def train_batch(
     trials: Sequence[Trial], device="cpu", threads=1, blind=False, on_epoch=None
 ) -> list[Record | Validation | UsageError]:
-    """Return a record of each trial, or the error that ended its training.
-
-    Trials of a batch differ as in `train_trials`. A blind batch reads no test label.
-    """
+    """Return a record of each trial, or its error; a blind batch reads no test label."""
     options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch)
     with on_threads(threads):
         task, results = train_trials(trials, device, **options)
@@ -158,7 +151,10 @@ def train_batch(
 def _record(trial, result, task, threads, blind) -> Record | Validation:
     names = ("val_accuracy", "val_loss", "best_epoch", "epochs", "stacked")
     fields = asdict(trial) | {name: getattr(result, name) for name in names}
-    fields |= {"seconds": round(result.seconds, 3)} | provenance(task.y.device, threads)
+    device = task.y.device
+    chip = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
+    fields |= {"seconds": round(result.seconds, 3), "device": f"{device.type}: {chip}"}
+    fields |= {"threads": threads, "versions": versions(), "commit": commit()}
     if blind:
         return Validation(**fields)
     test = task.split(trial).test
@@ -167,14 +163,11 @@ def _record(trial, result, task, threads, blind) -> Record | Validation:
 
 
 def batches(trials: Sequence[Trial], device: str, at_once: int) -> list[list[Trial]]:
-    """Divide trials into batches that can be trained together, `at_once` or more where possible.
-
-    Trials with and without dropout are separated: without dropout one pass serves for training and
-    validation.
-    """
+    """Divide trials into batches that can be trained together, `at_once` or more where possible."""
     groups: dict[tuple, list[Trial]] = {}
     for t in trials:
         cell = t.dataset, t.model, t.split_scheme, t.hidden, t.channels, t.mix, t.options
+        # Without dropout one pass serves for training and validation.
         groups.setdefault((*cell, t.dropout > 0), []).append(t)
     result = []
     for group in groups.values():
@@ -195,11 +188,8 @@ def run_trials(
 
     Records are stored as soon as their batch is finished. An interruption (Ctrl-C, a kill) loses
     only the batches in flight, and the next call continues there. The outcome of a trial does not
-    depend on its batch or on the workers; by default this process trains.
-
-    Raises:
-        UsageError: If the data or the device are not available, the store cannot be written, or a
-            loss stops being a number; all other trials are then finished and stored.
+    depend on its batch or on the workers. If a loss stops being a number, `UsageError` is raised
+    after all other trials.
     """
     records, errors = _run(trials, store, device, progress, workers)
     if errors:

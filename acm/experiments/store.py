@@ -66,17 +66,11 @@ class Record(Validation):
         return tuple(getattr(self, name) for name in names)
 
 
-def provenance(device: torch.device, threads: int) -> dict[str, str | int]:
-    """Return the fields of a record that say where it was made."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
+def versions() -> str:
+    """Return the versions of Python, PyTorch, the compiler of the loops, and this package."""
     torch_version = torch.__version__.split("+")[0]
-    return {
-        "device": f"{device.type}: {name}",
-        "threads": threads,
-        "versions": f"python {platform.python_version()}, torch {torch_version},"
-        f" {kernels.compiler()}, acm {acm.__version__}",
-        "commit": commit(),
-    }
+    python = f"python {platform.python_version()}, torch {torch_version}"
+    return f"{python}, {kernels.compiler()}, acm {acm.__version__}"
 
 
 @functools.cache

@@ -32,10 +32,9 @@ class Trial:
             splits), `"fixed"` (the ten splits of Geom-GCN, or those of a later data set's release)
             or `"sparse"` (2.5/2.5/95 by GPRGNN's rule).
         seed: Seed of initial weights and dropout, together with the split; splits ignore it.
-        channels: Names joined by `+`, such as `"low+high+identity"`.
-        mix: Whether nodes weigh the channels.
+        channels: Names joined by `+`; nodes weigh the channels if `mix`.
         options: Hyperparameters of this model, as `acm.experiments.recipes` writes them.
-        training_rule: Name of the `TrainingProtocol`: optimizer, length, selection and stopping.
+        training_rule: Name of the `TrainingProtocol`.
     """
 
     dataset: str

@@ -53,23 +53,18 @@ class Workers:
                 yield client.get_executor(pure=False)
             return
         context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(self.size, context, initializer=_start_worker)
-        try:
-            yield executor
-        except BaseException:
-            for process in (executor._processes or {}).values():
-                process.terminate()  # the pool would finish the batches that run
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
-        executor.shutdown()
+        with ProcessPoolExecutor(self.size, context, initializer=_start_worker) as executor:
+            try:
+                yield executor
+            finally:  # without a signal the pool would finish the batches that run
+                for process in list((executor._processes or {}).values()):
+                    process.terminate()
 
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def compute(function: Callable, batches: Sequence, workers: Workers) -> Iterator[tuple]:
@@ -87,7 +82,8 @@ def compute(function: Callable, batches: Sequence, workers: Workers) -> Iterator
                 with _sigint_blocked():  # workers start here, and must not see Ctrl-C
                     futures = {executor.submit(function, waiting[k]): k for k in waiting}
                 for future in as_completed(futures):
-                    result, deaths = future.result(), 0
+                    result = future.result()
+                    deaths = 0
                     yield waiting.pop(futures[future]), result
             except Exception as error:
                 # Dask tries again by itself. Dask may not be installed, so its error has no class.
@@ -115,13 +111,12 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 def _start_worker() -> None:
+    def end_with_parent() -> None:
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
     keep_freed_memory()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
-    os._exit(1)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _dask_client(address: str):
