@@ -97,9 +97,9 @@ def in_words(values: Mapping[str, Value]) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The hyperparameters of one cell, their origin (see `ORIGINS`), and the source in words.
+    """The hyperparameters of one cell, one of `ORIGINS`, and the source in words, for people.
 
-    The options are a text of `write_options`. If `to_search`, a search should replace the values.
+    The options are a text of `write_options`.
     """
 
     model: str
@@ -112,12 +112,10 @@ class Recipe:
     options: str
     origin: str
     source: str
-    notes: tuple[str, ...] = ()
-    to_search: bool = False
 
     def sentence(self) -> str:
         """Say in one line where the values come from. No program reads this line."""
-        return "; ".join([ORIGINS[self.origin] + self.source, *self.notes])
+        return ORIGINS[self.origin] + self.source
 
 
 def recipe(
@@ -151,12 +149,11 @@ def recipe(
     return _make(cell, others | values, "given", source)
 
 
-def _make(cell, values, origin, source, **fields) -> Recipe:
+def _make(cell, values, origin, source) -> Recipe:
     model = cell[0]
     values = default_options(model) | {n: check_value(model, n, v) for n, v in values.items()}
-    shared = {name: values.pop(name) for name in HYPERPARAMETERS}
-    options = write_options(values)
-    return Recipe(*cell, **shared, options=options, origin=origin, source=source, **fields)
+    shared = [values.pop(name) for name in HYPERPARAMETERS]
+    return Recipe(*cell, *shared, write_options(values), origin, source)
 
 
 def _recipe(cell: tuple[str, str, str]) -> Recipe | None:
@@ -171,8 +168,7 @@ def _recipe(cell: tuple[str, str, str]) -> Recipe | None:
         return published
     if base := _recipe((model, dataset, "random")):
         source = f"it is the recipe for random splits ({base.sentence()})"
-        base = replace(base, origin="chosen", source=source, notes=(), to_search=True)
-        return replace(base, split_scheme=split_scheme)
+        return replace(base, split_scheme=split_scheme, origin="chosen", source=source)
     return None
 
 
@@ -188,7 +184,8 @@ def _printed(cell: tuple[str, str, str]) -> Recipe | None:
     notes = [note.text for note in row.notes if note.kind != "other_result"]
     chosen = _chosen_rows().get(cell)
     if misprint and chosen and chosen["status"] == "searched":
-        return replace(_chosen(cell), notes=(f"not as in {row.source}: {'; '.join(notes)}",))
+        search, remarks = _chosen(cell), "; ".join(notes)
+        return replace(search, source=f"{search.source}; not as in {row.source}: {remarks}")
     values = read_options(model, chosen["options"]) if chosen else default_options(model)
     names = {name.rstrip("_"): name for name in (*HYPERPARAMETERS, *MODELS[model].options)}
     printed = {name: getattr(row, field, None) for name, field in names.items()}
@@ -197,8 +194,7 @@ def _printed(cell: tuple[str, str, str]) -> Recipe | None:
         reason = f"chosen because {chosen['reason']}" if chosen else "the default"
         notes.append(f"not printed, {reason}: {unprinted}")
     origin = "misprint" if misprint else "printed"
-    values = values | printed
-    return _make(cell, values, origin, row.source, notes=tuple(notes), to_search=misprint)
+    return _make(cell, values | printed, origin, "; ".join([row.source, *notes]))
 
 
 def _chosen(cell: tuple[str, str, str]) -> Recipe | None:
@@ -208,13 +204,13 @@ def _chosen(cell: tuple[str, str, str]) -> Recipe | None:
         return None
     values = {name: row[name] for name in HYPERPARAMETERS} | read_options(model, row["options"])
     origin = "searched" if row["status"] == "searched" else "chosen"
-    return _make(cell, values, origin, row["reason"], to_search=row["status"] == "to_search")
+    return _make(cell, values, origin, row["reason"])
 
 
 @functools.cache
 def _chosen_rows() -> dict[tuple[str, str, str], dict[str, str]]:
     # `status` is "searched" (the best by validation in results/searches.csv), "chosen", or
-    # "to_search" (chosen until a search replaces the values).
+    # "to_search" (chosen, but a search should replace the values).
     with Path(__file__).with_name("recipes.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {(row["model"], row["dataset"], row["split_scheme"]): row for row in rows}
