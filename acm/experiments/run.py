@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,7 +50,7 @@ class Task:
 
     def graph(self, model: nn.Module | None = None, options: str = ""):
         """Return what a model with these options propagates with; without a model, `Â_rw`."""
-        make = operator_of(model)
+        make = operator_of(nn.Module() if model is None else model)
         function = getattr(make, "__func__", make)
         key = function, "" if function is random_walk else options
         with _OPERATORS:  # an operator may take minutes, so threads wait for each other
@@ -215,8 +214,7 @@ def _run(trials, store=None, device="cpu", progress=True, workers=None, blind=Fa
     work = batches(todo, device, at_once)
     threads = workers.size // max(1, min(at_once, len(work)))  # fewer batches share the loops
     function = functools.partial(train_batch, device=device, threads=threads, blind=blind)
-    bar = tqdm(total=len(todo), unit="trial", file=sys.stderr, disable=not progress or None)
-    with bar:
+    with tqdm(total=len(todo), unit="trial", disable=not progress or None) as bar:
         for batch, outcome in compute(function, work, workers):
             done = [row for row in outcome if not isinstance(row, UsageError)]
             errors += [row for row in outcome if isinstance(row, UsageError)]

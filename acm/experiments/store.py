@@ -76,10 +76,8 @@ def versions() -> str:
 @functools.cache
 def processor() -> str:
     """Return the name of the CPU with family and model; equal names can round differently."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
-    except OSError:  # not Linux
-        lines = []
+    info = Path("/proc/cpuinfo")  # of Linux
+    lines = info.read_text().partition("\n\n")[0].splitlines() if info.exists() else []
     facts = dict(map(str.strip, line.split(":", 1)) for line in lines if ":" in line)
     name = facts.get("model name") or platform.processor() or platform.machine()
     kind = ", ".join(f"{k.split()[-1]} {facts[k]}" for k in ("cpu family", "model") if k in facts)

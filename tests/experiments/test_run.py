@@ -13,7 +13,7 @@ import torch
 
 from acm.data import load
 from acm.errors import UsageError
-from acm.experiments import Store, prepare, results, run, run_trial, run_trials, trials_of
+from acm.experiments import Store, Workers, prepare, results, run, run_trial, run_trials, trials_of
 from acm.experiments.workers import cores
 from acm.filters import SparseMatrix
 from acm.training import TrainingProtocol
@@ -152,7 +152,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path):
         return [dataclasses.replace(r, seconds=0) for r in records]
 
     trials = trials_of("synthetic", "GCN", splits=4, hyperparameters=QUICK | {"hidden": 16})
-    undisturbed = run_trials(trials, progress=False)
+    undisturbed = run_trials(trials, progress=False, workers=Workers("here", 1))
     assert plain(Store(killed).records()) == plain(undisturbed)
 
 
