@@ -29,7 +29,7 @@ _RANGES = {
     "dropout": (float, lambda v: 0 <= v < 1, "a number from 0 to below 1"),
     "hidden": (int, lambda v: v >= 1, "a whole number from 1 up"),
     int: (int, math.isfinite, "a whole number"),
-    float: (float, math.isfinite, "a finite number"),
+    float: (float, math.isfinite, "a number"),
     # The text of the options separates words by spaces, and a CSV file holds the text.
     str: (str, lambda v: v and not set(v) & set(" =,\n\"'"), "a word"),
 }
@@ -145,7 +145,8 @@ def recipe(
     if base:
         others = {name: getattr(base, name) for name in HYPERPARAMETERS}
         others |= read_options(base.model, base.options)
-        source += f"; all other values are those of the recipe ({base.sentence()})"
+        if rest := ", ".join(name for name in others if name not in values):
+            source += f"; {rest}: {base.sentence()}"
     return _make(cell, others | values, "given", source)
 
 

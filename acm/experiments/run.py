@@ -71,8 +71,11 @@ class Task:
 def prepare(dataset: str, device: str = "cpu") -> Task:
     """Load a graph and normalize its features, on a device."""
     try:
-        where = torch.zeros(1, device=device).device
-    except (RuntimeError, AssertionError, ImportError) as error:
+        where = torch.device(device)
+        if where.type == "cpu" and where.index:
+            raise RuntimeError("there is one CPU device")
+        torch.zeros(1, device=where).item()  # a device without numbers, such as meta, fails
+    except (RuntimeError, AssertionError, ImportError, TypeError) as error:
         raise UsageError(f"device {device!r} is not available here") from error
     data = load(dataset)
     x = operand(row_normalize(data.x))

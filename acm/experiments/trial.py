@@ -99,8 +99,9 @@ def trials_of(
     published = published_splits(dataset, split_scheme)
     splits = (published or 10) if splits is None else splits
     check_whole("splits", splits, 1)
-    if published is not None and splits > published:
-        raise UsageError(f"{splits} {split_scheme} splits: {dataset} has {published} of them")
+    most = 10_000 if published is None else published  # more drawn splits are a typing error
+    if splits > most:
+        raise UsageError(f"splits={splits}: {dataset} has at most {most:,} {split_scheme} splits")
     if not isinstance(mix, bool | None):
         raise UsageError(f"mix={mix!r}: True, False or None is needed")
     names = None if channels is None else channels.split("+")

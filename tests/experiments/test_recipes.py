@@ -158,9 +158,10 @@ def test_what_was_searched_is_what_validation_prefers():
 def test_what_is_given_replaces_and_is_said():
     r = recipe("GCNII", "cora", "random", {"layers": 4, "lr": 0.5, "dropout": None})
     assert (r.lr, r.dropout, r.options) == (0.5, 0.5, "alpha=0.2 lambda=0.5 layers=4")
-    assert r.sentence().startswith("layers, lr as given; all other values are those of")
+    assert r.sentence().startswith("layers, lr as given; weight_decay, dropout, hidden, alpha,")
     assert 'row "GCNII"' in r.sentence()
     values = {"lr": 1, "weight_decay": 0, "dropout": 0, "hidden": 8}
+    assert recipe("GCN", "cora", given=values).sentence().endswith("dropout, hidden as given")
     unpublished = recipe("GCN", "tolokers", given={n: values[n] for n in list(values)[:3]})
     assert unpublished.hidden == 64
     assert unpublished.sentence() == "lr, weight_decay, dropout as given"

@@ -197,7 +197,7 @@ def test_an_operator_may_return_something_else_than_a_matrix():
     assert task.graph(Dense()) is task.graph(Dense())
 
 
-@pytest.mark.parametrize("name", ["hpu", "cuda:77", "nonsense"])
+@pytest.mark.parametrize("name", ["hpu", "cpu:1", "cuda:77", "meta", "nonsense", None])
 def test_a_device_that_is_not_there_is_said_in_one_line(name):
     with pytest.raises(UsageError, match=f"device {name!r} is not available here"):
         prepare("synthetic", name)

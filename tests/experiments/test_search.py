@@ -135,7 +135,7 @@ def test_a_models_own_hyperparameters_are_searched_as_well(tmp_path):
     assert seen[0].val_loss != seen[2].val_loss
     assert found.chosen["K"] == 2 and set(found.chosen) == {*space, "hidden"}
     for values, words in (
-        ({"alpha": ["x"]}, "alpha='x': a finite number is needed"),
+        ({"alpha": ["x"]}, "alpha='x': a number is needed"),
         ({"alpha": [1.5]}, "alpha is 1.5"),
         ({"K": [2.5]}, "K=2.5: a whole number is needed"),
         ({"alpha": []}, r"range of alpha is \[\]"),
