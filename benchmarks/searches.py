@@ -75,9 +75,10 @@ def line(model: str, graph: str, splits: str, chosen: dict, tried: int) -> str:
         chosen: Hyperparameters by name.
         tried: The number of configurations.
     """
-    from acm.experiments.recipes import HYPERPARAMETERS, complete
+    from acm.experiments import recipe
+    from acm.experiments.recipes import HYPERPARAMETERS
 
-    values = complete(model, graph, splits, chosen)
+    values = recipe(model, graph, splits, chosen)
     numbers = [f"{getattr(values, name):g}" for name in HYPERPARAMETERS]
     reason = f"the best by validation of {tried} configurations (results/searches.csv)"
     return ",".join([model, graph, splits, *numbers, values.options, reason, "searched"])

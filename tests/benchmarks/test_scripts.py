@@ -157,7 +157,7 @@ def test_a_measurement_of_a_cell(kind, monkeypatch):
     called, before = [], torch.get_num_threads()
     monkeypatch.setattr(baselines, "epochs", lambda *a: called.append(a) or [9.0, 0.2, 0.1, 0.3])
     monkeypatch.setattr(
-        experiments, "run_cell", lambda *a, **k: called.append(a) or [
+        experiments, "run_trials", lambda *a, **k: called.append(a) or [
             argparse.Namespace(epochs=100, test_accuracy=0.5)] * 2
     )  # fmt: skip
     args = argparse.Namespace(model="ACM-GCN", splits=2, seconds=0.1)

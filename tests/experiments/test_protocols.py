@@ -1,6 +1,6 @@
 """The training rules of the paper."""
 
-from acm.experiments.protocols import training_protocol
+from acm.experiments.trial import training_protocol
 from acm.training import TrainingProtocol
 
 

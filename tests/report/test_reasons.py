@@ -85,7 +85,10 @@ def test_what_the_reasons_say_of_the_records_is_so():
         if "chosen by validation" in reason:
             assert recipe(model, dataset).sentence().startswith("not published; the best by valid")
         if "not searched on this graph" in reason:
-            assert recipe(model, dataset, there[model, dataset].records[0].split_scheme).to_search
+            assert (
+                recipe(model, dataset, there[model, dataset].records[0].split_scheme).origin
+                != "searched"
+            )
     if ("SGC-1", "cornell") in there:
         for r in there["SGC-1", "cornell"].records:
             assert r.weight_decay == 0.01 and 1.57 <= r.val_loss < 1.585 < math.log(5)

@@ -13,7 +13,7 @@ from acm import paper
 from acm.data.names import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments import Record
-from acm.experiments.trial import training_rule
+from acm.experiments.trial import training_protocol
 from acm.report.cells import ROWS, Cell
 from acm.report.comparison import LIMIT, Comparison, by_cell, compare, signed
 from acm.training import RELEASED
@@ -119,7 +119,7 @@ def training_epochs(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
         (model, dataset, c.epochs, printed[model, dataset])
         for (model, dataset), c in cells.items()
         if (model, dataset) in printed
-        and training_rule(dataset) == "released"
+        and training_protocol(dataset) is RELEASED
         and c.records[0].split_scheme == "random"
     ]
     table = pd.DataFrame(lines, columns=["model", "graph", "ours", "paper"])

@@ -8,7 +8,7 @@ import platform
 
 import torch
 
-from acm.experiments.record import commit, processor
+from acm.experiments.store import commit, processor
 
 _PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
 
