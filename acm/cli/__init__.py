@@ -1,12 +1,11 @@
 """The `acm` command. Each subcommand is one module; its docstring is the text of its help."""
 
 import argparse
-import contextlib
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -44,10 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with the words after `acm`, and return its exit code.
-
-    The code is 1 if a check failed, 2 after wrong input, 130 after Ctrl-C, and 0 otherwise.
-    """
+    """Run the command line, and return its exit code: 2 after wrong input, 130 after Ctrl-C."""
     for name, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:  # closed by `2>&-`: no file of ours may get its number
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
@@ -59,17 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Otherwise Python's own helper process warns of semaphores after a kill.
         os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     try:
-        try:
-            args = build_parser().parse_args(arguments)
-            return args.main(args) or 0
-        finally:
-            sys.stdout.flush()  # an output error is still reported below
+        args = build_parser().parse_args(arguments)
+        code = args.main(args) or 0
+        if arguments is None:
+            signal.signal(signal.SIGINT, _end_at_once)
+        sys.stdout.flush()  # an output error is still reported below
+        return code
     except UsageError as error:
         return _fail(str(error))
     except KeyboardInterrupt as stop:
+        kept = f": {stop.args[0]()}; the same command continues there" if stop.args else ""
         if arguments is None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line is enough
-        return _fail(str(stop) or "interrupted", 130)
+        return _fail(f"interrupted{kept}", 130)
     except OSError as error:
         if error.filename is not None:
             return _fail(str(error))
@@ -85,28 +83,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("there is not enough memory: try a smaller --hidden or fewer --processes")
 
 
-@contextlib.contextmanager
-def interruptible(kept: Callable[[], str]) -> Iterator[None]:
-    """Let the first Ctrl-C inside the block end it, and say what is kept.
+def interruptible(kept: Callable[[], str]) -> None:
+    """Let the first Ctrl-C from here on raise KeyboardInterrupt; then `kept` says what is kept.
 
-    Outside such a block, and at the second Ctrl-C, the process ends at once.
+    Before, and at the second Ctrl-C, the process ends at once.
     """
 
     def interrupt(*_) -> NoReturn:
         signal.signal(signal.SIGINT, _end_at_once)
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(kept)
 
-    ours = signal.getsignal(signal.SIGINT) is _end_at_once
-    if ours:
+    if signal.getsignal(signal.SIGINT) is _end_at_once:
         signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    except KeyboardInterrupt:
-        text = f"interrupted: {kept()}; the same command continues there"
-        raise KeyboardInterrupt(text) from None
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, _end_at_once)
 
 
 def _end_at_once(*_) -> NoReturn:

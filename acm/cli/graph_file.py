@@ -12,7 +12,7 @@ from torch import Tensor
 
 from acm.errors import UsageError
 
-_OTHER = (".gml", ".graphml", ".json", ".mat", ".npy", ".xls", ".xlsx", ".gz", ".zip")
+_OTHER = (".gml", ".graphml", ".json", ".mat", ".npy", ".xlsx", ".gz", ".zip")
 _NAMES = {  # in an archive
     "x": ("x", "node_features", "features"),
     "edge_index": ("edge_index", "edges"),
@@ -108,22 +108,18 @@ def _columns(path, table, header, wanted) -> tuple[bool, dict[str, int]]:
     if len(first) == 1 and "label" in wanted:
         wanted = {"label": wanted["label"]}  # the labels of nodes 0, 1, 2, …
     for key, asked in wanted.items():
-        if asked is not None and asked.isdigit():
-            numbered[key] = [c for c in table if str(c) == asked]
-            continue
-        names = _HEADINGS[key] if asked is None else [asked.lower()]
+        numbered[key] = [c for c in table if str(c) == asked]
+        names = [asked.lower()] if asked and not numbered[key] else _HEADINGS[key]
         named[key] = [c for c, text in first.items() if text.lower() in names]
-        if key == "node" and asked is None and not named[key]:
-            named[key] = [c for c, text in first.items() if not text]  # the index of pandas
     if header is None:
         header = any(named.values())
         is_data = pd.to_numeric(first, errors="coerce").notna().any()
         if header == (is_data or table.iloc[1:].isin(set(first)).any(axis=None)):
             raise UsageError(f"{line}, a heading or data: add --header or --no-header")
-    found = (named if header else {}) | numbered
+    found = {key: numbered[key] or (named[key] if header else []) for key in wanted}
     if not any((*found.values(), *wanted.values())) and len(first) == len(wanted):
         found = {key: [c] for c, key in enumerate(wanted)}
-    columns = {key: found[key][0] for key in wanted if len(found.get(key, ())) == 1}
+    columns = {key: found[key][0] for key in wanted if len(found[key]) == 1}
     if len(set(columns.values())) < len(wanted):
         options = " and ".join(f"--{key}" for key in wanted)
         raise UsageError(f"{line}: choose columns with {options}")
@@ -149,26 +145,22 @@ def read_archive(path: Path):
         content = _load(path)
         if not isinstance(content, Mapping):
             raise TypeError(f"a {type(content).__name__} is no Data and no dictionary of one")
-        used = {key: [n for n in names if n in content][:1] for key, names in _NAMES.items()}
-        for key in ("edge_index", "y"):
-            if not used[key]:
-                raise LookupError(f"no {' or '.join(_NAMES[key])}")
-        x, edge_index, y = ([content[name] for name in names] for names in used.values())
-        x, edge_index = torch.as_tensor(x[0]) if x else None, torch.as_tensor(edge_index[0])
-        y = np.squeeze(np.asarray(y[0]))
+        used = {key: n for key, names in _NAMES.items() for n in reversed(names) if n in content}
+        if not {"edge_index", "y"} <= used.keys():
+            raise LookupError("edge_index and y are needed")
+        x = torch.as_tensor(content[used["x"]]) if "x" in used else None
+        edge_index = torch.as_tensor(content[used["edge_index"]])
+        y = np.squeeze(np.asarray(content[used["y"]]))
         if y.ndim != 1 or y.dtype.kind not in "biuU":
             raise TypeError(f"labels are {y.dtype} {list(y.shape)}, not a class for each node")
     except Exception as error:  # a damaged or hostile file makes the readers raise anything
         reason = str(error).partition("\n")[0].partition(". ")[0]
-        raise UsageError(
-            f"{path} is no graph of plain arrays or tensors, and nothing else in it is executed:"
-            f" {reason}"
-        ) from error
+        line = f"{path} is no graph of plain arrays or tensors, and nothing else in it is executed"
+        raise UsageError(f"{line}: {reason}") from error
     y = _classes(y.astype(object) if y.dtype.kind == "U" else y, path, range(len(y)))
-    edge_index = edge_index.T if used["edge_index"] == ["edges"] else edge_index
-    names = sum(used.values(), [])
-    unused = ", ".join(name for name in content if name not in names) or "nothing"
-    return x, edge_index, y, [f"{path}: {', '.join(names)}; not used: {unused}"]
+    edge_index = edge_index.T if used["edge_index"] == "edges" else edge_index
+    unused = ", ".join(name for name in content if name not in used.values()) or "nothing"
+    return x, edge_index, y, [f"{path}: {', '.join(used.values())}; not used: {unused}"]
 
 
 def _load(path: Path) -> object:

@@ -8,8 +8,6 @@ GRAPH is a name of `acm data list` or a file:
 Lines above a table that begin with "# " are comments. The first lines of the output say what was
 read. An interval goes from the value without the nodes that tie to the value with them. A value
 that is 0 / 0 on this graph is nan, and null in JSON. A graph without edges is refused.
-
-example: acm metrics trades.csv --source buyer --target seller --labels firms.csv
 """
 
 import argparse
@@ -76,20 +74,19 @@ def _graph(args) -> tuple:
     """Return features, edges, classes, and lines that say what was read from a file."""
     from acm.cli.graph_file import read_archive, read_tables
 
-    path, name = Path(args.graph), args.graph.lower()
+    path = Path(args.graph)
     options = {option: getattr(args, option) for option in _TABLE_OPTIONS}
     if path.is_file() and path.suffix.lower() not in (".npz", ".pt", ".pth"):
         return read_tables(path, **options)
-    if not path.is_file() and name not in DATASETS:
-        raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
-    for option, value in options.items():
-        if value is not None:
-            raise UsageError(f"{args.graph} has its own labels and edges: leave --{option} out")
+    if any(value is not None for value in options.values()):
+        raise UsageError(f"{path} is no edge list: leave --{', --'.join(options)} out")
     if path.is_file():
         return read_archive(path)
+    if args.graph.lower() not in DATASETS:
+        raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
     from acm.data import load
 
-    data = load(name, directed=args.direction != "undirected")
+    data = load(args.graph.lower(), directed=args.direction != "undirected")
     return data.x, data.edge_index, data.y, []
 
 

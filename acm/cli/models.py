@@ -10,14 +10,12 @@ from collections import Counter
 
 
 def add_arguments(parser) -> None:
-    """Add the name and the split scheme."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this model only")
     text = "of which splits to show hyperparameters (default: random)"
     parser.add_argument("--split-scheme", default="random", choices=("random", "fixed"), help=text)
 
 
 def main(args) -> None:
-    """Print the list, or the card of one model."""
     from acm.paper import table
     from acm.paper.hyperparameters import SPLIT_SCHEMES
     from acm.registry import MODELS, model_name

@@ -3,9 +3,7 @@
 A model is trained on several splits of a graph by the released training rule. Records in the store
 are not trained again, so an interrupted run continues where it stopped.
 
-examples:
-  acm run --dataset cora --model GCNII --splits 3 --lr 0.01 --options layers=16 alpha=0.2
-  acm run --dataset film --model ACM-GCN --channels low+identity      an ablation of Table 2
+example: acm run --dataset cora --model GCNII --splits 3 --lr 0.01 --options layers=16 alpha=0.2
 """
 
 from acm.cli import interruptible
@@ -13,7 +11,6 @@ from acm.cli.options import HYPERPARAMETERS, add_shared, hyperparameters_of, wor
 
 
 def add_arguments(parser) -> None:
-    """Add the shared options and those of ablations."""
     add_shared(parser, "runs.csv")
     add = parser.add_argument_group("ablations").add_argument
     add("--channels", metavar="C+C", help="use some of low+high+identity only")
@@ -22,7 +19,6 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    """Train the cell, print one line per split, and the comparison."""
     from acm.experiments import Store, run_trials, trials_of
     from acm.experiments.recipes import complete, in_words, read_options
     from acm.kernels.memory import keep_freed_memory
@@ -33,8 +29,6 @@ def main(args) -> None:
     cell = args.dataset, args.model, args.split_scheme
     trials = trials_of(*cell, args.splits, args.seed, values, args.channels, args.mix)
     store, first = Store(args.store), trials[0]
-    if len(store.find(trials)) < len(trials):
-        store.check()
     settings = {name: getattr(first, name) for name in HYPERPARAMETERS}
     settings |= read_options(first.model, first.options)
     if first.channels:
@@ -42,12 +36,11 @@ def main(args) -> None:
     print(f"{first.model} on {first.dataset}: {in_words(settings)}")
     print(complete(first.model, first.dataset, first.split_scheme, values).sentence())
     total = f"of {len(trials)} trials are in {args.store}"
-    with interruptible(lambda: f"{len(store.find(trials))} {total}"):
-        records = run_trials(trials, store, args.device, not args.quiet, workers)
-    for record in records:
+    interruptible(lambda: f"{len(store.find(trials))} {total}")
+    records = run_trials(trials, store, args.device, not args.quiet, workers)
+    for r in records:
+        accuracy = f"test {100 * r.test_accuracy:6.2f} %, validation {100 * r.val_accuracy:6.2f} %"
         print(
-            f"split {record.split:2}: test {100 * record.test_accuracy:6.2f} %,"
-            f" validation {100 * record.val_accuracy:6.2f} %, epoch {record.best_epoch} of"
-            f" {record.epochs}, {record.seconds:.1f} s"
+            f"split {r.split:2}: {accuracy}, epoch {r.best_epoch} of {r.epochs}, {r.seconds:.1f} s"
         )
     print(compare(records).sentence())

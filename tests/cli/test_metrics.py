@@ -169,7 +169,7 @@ def files(tmp_path, monkeypatch):
         (["one.npy", "--labels", "labels.csv"], "one.npy is not read"),
         (["noise.npz"], "noise.npz is no graph"),
         (["noise.pt"], "noise.pt is no graph"),
-        (["bare.npz"], "no y or node_labels or labels"),
+        (["bare.npz"], "edge_index and y are needed"),
         (["objects.npz"], "Object arrays cannot be loaded"),
         (["wide.npz"], "[2, E] are needed"),
         (["one.npz"], "a ndarray is no Data"),
@@ -185,8 +185,8 @@ def files(tmp_path, monkeypatch):
         (["minus.npz"], "has no label ('-1')"),
         (["beyond.npz"], "2**63"),
         (["meta.pt"], "meta"),
-        (["bare.npz", "--labels", "labels.csv"], "its own labels"),
-        (["synthetic", "--header"], "its own labels and edges: leave --header out"),
+        (["bare.npz", "--labels", "labels.csv"], "bare.npz is no edge list"),
+        (["synthetic", "--no-header"], "synthetic is no edge list"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, words):
@@ -227,7 +227,7 @@ BUYERS = ["--source=buyer", "--target=seller", "--node=firm", "--label=sector"]
         *[(NUMBERS, heading + "0\n0\n1\n1\n", []) for heading in ("", "y\n", "Label\n")],
         *[
             (NUMBERS, heading + "0,0\n1,0\n2,1\n3,1\n", [])
-            for heading in ("", "id,y\n", ",label\n", "\ufeffnode,label\n", "# wer,was\n")
+            for heading in ("", "id,y\n", "\ufeffnode,label\n", "# wer,was\n")
         ],
         *[(NUMBERS, heading + "x\nx\nz\nz\n", []) for heading in ("", "y\n", "# klasse\n")],
         (NUMBERS, "0\n0\n3000000\n3000000", []),
@@ -240,6 +240,7 @@ BUYERS = ["--source=buyer", "--target=seller", "--node=firm", "--label=sector"]
         ("von,nach\n" + WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", ["--header"]),
         ("0 1 5\n1 2 6\n2 3 7\n", "0\n0\n1\n1\n", ["--source=0", "--target=1"]),
         ("# SNAP\n0\t1\n1\t2\n2\t3\n", "0 x\n1 x\n2 z\n3 z\n", []),
+        (NUMBERS, ",label\n0,x\n1,x\n2,z\n3,z\n", ["--node=0", "--label=label"]),
         ("buyer,seller,p\n" + "0,1,9\n1,2,9\n2,3,9\n", "sector,firm\nx,0\nx,1\nz,2\nz,3\n", BUYERS),
     ],
 )
@@ -261,12 +262,13 @@ def test_headings_columns_and_labels_of_tables(tmp_path, capsys, edges, labels, 
         (NUMBERS + "3\n", "0\n0\n1\n1\n", "line 4: the edge 3  has a node"),
         (NUMBERS + "3,1,2\n", "0\n0\n1\n1\n", "line 4, saw 3"),
         (NUMBERS, "id,klasse\n0,0\n1,0\n2,1\n3,1\n", "choose columns with --node and --label"),
+        (NUMBERS, ",label\n0,0\n1,0\n2,1\n3,1\n", "choose columns with --node and --label"),
         (NUMBERS, "0,0,7\n1,0,7\n2,1,7\n3,1,7\n", "choose columns with --node and --label"),
         (NUMBERS, "0 dark red\n1 blue\n2 blue\n3 blue\n", "choose columns"),
         ("0\n1\n", "0\n1\n", "choose columns with --source and --target"),
         (WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", "begins with 'wer was'"),
         (WORDS, "name,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'name x'"),
-        (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "begins with ' 0'"),
+        (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "without its name"),
         (NUMBERS, "9,label\n0,0\n1,0\n2,1\n3,1\n", "begins with '9 label'"),
         (NUMBERS, "klasse\np\np\nq\nq\n", "begins with 'klasse'"),
         (NUMBERS, "class\nclass\nq\nq\n", "begins with 'class'"),
@@ -299,9 +301,8 @@ def test_an_option_that_does_not_fit_is_refused(tmp_path, capsys, option):
 @pytest.mark.parametrize(
     "edges, labels, homophily, read",
     [
-        # pandas writes its index: as a column of its own, and as the names of the nodes.
+        # pandas writes its index as a column without a name.
         (",source,target\n0,0,1\n1,1,2\n2,2,3\n", "0\n0\n1\n1\n", 2 / 3, "not used: ''"),
-        (",source,target\n0,3,1\n1,3,0\n", ",label\n3,a\n1,b\n0,b\n", 0, "node: ''"),
         (NUMBERS, ",node,label\n0,0,x\n1,1,x\n2,2,z\n3,3,z\n", 2 / 3, "not used: ''"),
         (WORDS, "name,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n", 2 / 3, "not used: 'age'"),
         ("source,target,weight\n0,1,5\n1,2,7\n", "0\n0\n1\n", 1 / 2, "not used: 'weight'"),
