@@ -18,12 +18,6 @@ _NAMES = {  # in an archive
     "edge_index": ("edge_index", "edges"),
     "y": ("y", "node_labels", "labels"),
 }
-_HEADINGS = {  # of a table
-    "source": ("source", "src", "from"),
-    "target": ("target", "dst", "to"),
-    "node": ("node", "id", "name"),
-    "label": ("label", "class", "y"),
-}
 _MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "none", "null", "inf")
 
 
@@ -93,12 +87,12 @@ def _table(path, sep, header, wanted, ends=frozenset()) -> tuple[pd.DataFrame, s
     if table.shape[1] > 1:
         table = table[(table != "").any(axis=1)]
     header, columns = _columns(path, table, header, wanted)
-    names = list(map(repr, table.iloc[0])) if header else [f"column {c}" for c in table]
+    names = table.iloc[0].tolist() if header else list(table)
+    used = {key: names[c] for key, c in columns.items()}
+    unused = [name for c, name in enumerate(names) if c not in columns.values()]
     table = table.iloc[int(header) :, list(columns.values())].set_axis(list(columns), axis=1)
-    used = ", ".join(f"{key}: {names[c]}" for key, c in columns.items())
-    unused = ", ".join(n for c, n in enumerate(names) if c not in columns.values()) or "nothing"
-    line = f"{path}: {comments} lines of comments, {len(table):,} of data, {used}"
-    return table, f"{line}; not used: {unused}"
+    line = f"{path}: {comments} lines of comments, {len(table):,} of data"
+    return table, f"{line}; columns used: {used}; not used: {unused}"
 
 
 def _columns(path, table, header, wanted) -> tuple[bool, dict[str, int]]:
@@ -109,8 +103,8 @@ def _columns(path, table, header, wanted) -> tuple[bool, dict[str, int]]:
         wanted = {"label": wanted["label"]}  # the labels of nodes 0, 1, 2, …
     for key, asked in wanted.items():
         numbered[key] = [c for c in table if str(c) == asked]
-        names = [asked.lower()] if asked and not numbered[key] else _HEADINGS[key]
-        named[key] = [c for c, text in first.items() if text.lower() in names]
+        name = key if asked is None or numbered[key] else asked
+        named[key] = [c for c, text in first.items() if text.lower() == name.lower()]
     if header is None:
         header = any(named.values())
         is_data = pd.to_numeric(first, errors="coerce").notna().any()
@@ -159,8 +153,8 @@ def read_archive(path: Path):
         raise UsageError(f"{line}: {reason}") from error
     y = _classes(y.astype(object) if y.dtype.kind == "U" else y, path, range(len(y)))
     edge_index = edge_index.T if used["edge_index"] == "edges" else edge_index
-    unused = ", ".join(name for name in content if name not in used.values()) or "nothing"
-    return x, edge_index, y, [f"{path}: {', '.join(used.values())}; not used: {unused}"]
+    unused = [name for name in content if name not in used.values()]
+    return x, edge_index, y, [f"{path}: used: {used}; not used: {unused}"]
 
 
 def _load(path: Path) -> object:

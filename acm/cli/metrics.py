@@ -26,10 +26,10 @@ def add_arguments(parser) -> None:
     add = parser.add_argument_group("how to read an edge list").add_argument
     add("--labels", type=Path, metavar="FILE", help="file of the labels")
     add("--sep", metavar="S", help="separator of both files (default: , ; tab or blank)")
-    text = "both files begin with names of columns (default: if that is certain)"
+    text = "both files begin with names of columns (default: if the first line has such a name)"
     add("--header", action=argparse.BooleanOptionalAction, help=text)
     for name in _TABLE_OPTIONS[-4:]:
-        add(f"--{name}", metavar="COLUMN", help=f"column of the {name}: its name, or 0, 1, …")
+        add(f"--{name}", metavar="COLUMN", help=f"its name, or 0, 1, … (default: {name})")
     add = parser.add_argument_group("conventions").add_argument
     for flag, choices, text in (
         ("--direction", ("undirected", "out", "in"), "which nodes are neighbors"),
@@ -75,6 +75,8 @@ def _graph(args) -> tuple:
     from acm.cli.graph_file import read_archive, read_tables
 
     path = Path(args.graph)
+    if not path.is_file() and args.graph.lower() not in DATASETS:
+        raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
     options = {option: getattr(args, option) for option in _TABLE_OPTIONS}
     if path.is_file() and path.suffix.lower() not in (".npz", ".pt", ".pth"):
         return read_tables(path, **options)
@@ -82,8 +84,6 @@ def _graph(args) -> tuple:
         raise UsageError(f"{path} is no edge list: leave --{', --'.join(options)} out")
     if path.is_file():
         return read_archive(path)
-    if args.graph.lower() not in DATASETS:
-        raise unknown("data set", args.graph, DATASETS, ", and there is no such file")
     from acm.data import load
 
     data = load(args.graph.lower(), directed=args.direction != "undirected")

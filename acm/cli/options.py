@@ -1,5 +1,6 @@
 """Options that `acm run` and `acm search` share."""
 
+import os
 import re
 from argparse import ArgumentTypeError
 from functools import partial
@@ -27,8 +28,8 @@ def add_shared(parser, store: str, ranges: bool = False) -> None:
     add = parser.add_argument_group("what to train").add_argument
     add("--dataset", required=True, type=str.lower, metavar="NAME", help="see `acm data list`")
     add("--model", required=True, metavar="NAME", help="see `acm models`")
-    text = "random: a quota of 60 %% of the nodes trains, divided equally among the classes, and"
-    text += " 20 %% validate (default); fixed: the published ones; sparse: 2.5 %% and 2.5 %%"
+    text = "random (default): train on 60 %% of the nodes by equal quotas of the classes, validate"
+    text += " on 20 %%; fixed: the published splits; sparse: train and validate on 2.5 %% each"
     add("--split-scheme", default="random", choices=("random", "fixed", "sparse"), help=text)
     add("--splits", type=whole, metavar="N", help="how many splits (default: as in the paper)")
     add("--seed", type=whole, default=0, metavar="S", help="of initial weights and dropout (0)")
@@ -45,8 +46,9 @@ def add_shared(parser, store: str, ranges: bool = False) -> None:
     group.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
     group.add_argument("--quiet", action="store_true", help="no progress bar")
     add = group.add_mutually_exclusive_group().add_argument
-    add("--threads", type=whole, metavar="N", help="train in N threads of this process")
-    add("--processes", type=whole, metavar="N", help="train in N processes (default: all cores)")
+    cores = {"type": whole, "choices": range(1, (os.cpu_count() or 1) + 1), "metavar": "N"}
+    add("--threads", **cores, help="train in N threads of this process")
+    add("--processes", **cores, help="train in N processes (default: one per core)")
     add("--dask", metavar="ADDRESS", help="train on a Dask cluster, such as tcp://10.0.0.1:8786")
 
 
@@ -66,14 +68,9 @@ def hyperparameters_of(args) -> dict:
 def workers_of(args):
     """Return the `Workers` that the options ask for, or None for the default."""
     from acm.experiments import Workers
-    from acm.experiments.workers import cores
 
-    for name, kind in (("threads", "here"), ("processes", "processes")):
-        count = getattr(args, name)
-        if count is not None and not 1 <= count <= cores():
-            raise UsageError(f"--{name} is {count}: from 1 to {cores()}, the number of cores")
-        if count is not None:
-            return Workers(kind, count)
+    if args.threads or args.processes:
+        return Workers("here" if args.threads else "processes", args.threads or args.processes)
     if args.dask is not None:
         return Workers("dask", address=args.dask)
     # A single training and a GPU gain nothing from processes.

@@ -224,23 +224,24 @@ BUYERS = ["--source=buyer", "--target=seller", "--node=firm", "--label=sector"]
 @pytest.mark.parametrize(
     "edges, labels, options",
     [
-        *[(NUMBERS, heading + "0\n0\n1\n1\n", []) for heading in ("", "y\n", "Label\n")],
+        *[(NUMBERS, heading + "0\n0\n1\n1\n", []) for heading in ("", "label\n", "Label\n")],
         *[
             (NUMBERS, heading + "0,0\n1,0\n2,1\n3,1\n", [])
-            for heading in ("", "id,y\n", "\ufeffnode,label\n", "# wer,was\n")
+            for heading in ("", "node,Label\n", "\ufeffnode,label\n", "# wer,was\n")
         ],
-        *[(NUMBERS, heading + "x\nx\nz\nz\n", []) for heading in ("", "y\n", "# klasse\n")],
+        *[(NUMBERS, heading + "x\nx\nz\nz\n", []) for heading in ("", "label\n", "# klasse\n")],
         (NUMBERS, "0\n0\n3000000\n3000000", []),
         (NUMBERS, f"{2**62}\n{2**62}\n{2**62 + 1}\n{2**62 + 1}\n", []),
         (NUMBERS, "0,x\n\n1,x\n2,z\n3,z\n\n", []),
         (WORDS, "a,x\nb,x\nc,z\nd,z\n", []),
         (WORDS, '"a","x"\nb,x\nc,z\nd,z\n', []),
-        ("from,to\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n", []),
+        ("Target,Source\n" + WORDS, "a,x\nb,x\nc,z\nd,z\n", []),
         ("von,nach\n" + NUMBERS, "klasse\n0\n0\n1\n1\n", ["--header"]),
         ("von,nach\n" + WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", ["--header"]),
         ("0 1 5\n1 2 6\n2 3 7\n", "0\n0\n1\n1\n", ["--source=0", "--target=1"]),
         ("# SNAP\n0\t1\n1\t2\n2\t3\n", "0 x\n1 x\n2 z\n3 z\n", []),
         (NUMBERS, ",label\n0,x\n1,x\n2,z\n3,z\n", ["--node=0", "--label=label"]),
+        (WORDS, "name,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n", ["--node=name"]),
         ("buyer,seller,p\n" + "0,1,9\n1,2,9\n2,3,9\n", "sector,firm\nx,0\nx,1\nz,2\nz,3\n", BUYERS),
     ],
 )
@@ -261,18 +262,23 @@ def test_headings_columns_and_labels_of_tables(tmp_path, capsys, edges, labels, 
         ("von,nach\n" + NUMBERS, "0\n0\n1\n1\n", "begins with 'von nach'"),
         (NUMBERS + "3\n", "0\n0\n1\n1\n", "line 4: the edge 3  has a node"),
         (NUMBERS + "3,1,2\n", "0\n0\n1\n1\n", "line 4, saw 3"),
-        (NUMBERS, "id,klasse\n0,0\n1,0\n2,1\n3,1\n", "choose columns with --node and --label"),
+        (NUMBERS, "node,klasse\n0,0\n1,0\n2,1\n3,1\n", "choose columns with --node and --label"),
         (NUMBERS, ",label\n0,0\n1,0\n2,1\n3,1\n", "choose columns with --node and --label"),
+        (
+            WORDS,
+            "name,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n",
+            "choose columns with --node and --label",
+        ),
         (NUMBERS, "0,0,7\n1,0,7\n2,1,7\n3,1,7\n", "choose columns with --node and --label"),
         (NUMBERS, "0 dark red\n1 blue\n2 blue\n3 blue\n", "choose columns"),
         ("0\n1\n", "0\n1\n", "choose columns with --source and --target"),
         (WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", "begins with 'wer was'"),
-        (WORDS, "name,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'name x'"),
+        (WORDS, "node,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'node x'"),
         (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "without its name"),
         (NUMBERS, "9,label\n0,0\n1,0\n2,1\n3,1\n", "begins with '9 label'"),
         (NUMBERS, "klasse\np\np\nq\nq\n", "begins with 'klasse'"),
-        (NUMBERS, "class\nclass\nq\nq\n", "begins with 'class'"),
-        (NUMBERS, "id,y\n0,x\n1,x\n2,y\n3,y\n", "begins with 'id y'"),
+        (NUMBERS, "label\nlabel\nq\nq\n", "begins with 'label'"),
+        (NUMBERS, "node,label\n0,x\n1,x\n2,label\n3,label\n", "begins with 'node label'"),
         *[
             (NUMBERS, f"# labels\n0,1\n\n1,0\n2,{label}\n3,1\n", f"node 2 has no label ({label!r})")
             for label in ("", "nan", "inf", "-inf", "NA", "-1")
@@ -302,10 +308,10 @@ def test_an_option_that_does_not_fit_is_refused(tmp_path, capsys, option):
     "edges, labels, homophily, read",
     [
         # pandas writes its index as a column without a name.
-        (",source,target\n0,0,1\n1,1,2\n2,2,3\n", "0\n0\n1\n1\n", 2 / 3, "not used: ''"),
-        (NUMBERS, ",node,label\n0,0,x\n1,1,x\n2,2,z\n3,3,z\n", 2 / 3, "not used: ''"),
-        (WORDS, "name,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n", 2 / 3, "not used: 'age'"),
-        ("source,target,weight\n0,1,5\n1,2,7\n", "0\n0\n1\n", 1 / 2, "not used: 'weight'"),
+        (",source,target\n0,0,1\n1,1,2\n2,2,3\n", "0\n0\n1\n1\n", 2 / 3, "not used: ['']"),
+        (NUMBERS, ",node,label\n0,0,x\n1,1,x\n2,2,z\n3,3,z\n", 2 / 3, "not used: ['']"),
+        (WORDS, "node,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n", 2 / 3, "not used: ['age']"),
+        ("source,target,weight\n0,1,5\n1,2,7\n", "0\n0\n1\n", 1 / 2, "not used: ['weight']"),
         (NUMBERS, "C#\nC#\nC\nC++\n", 1 / 3, "4 of data"),
         (NUMBERS, "New York\nNew York\nNew Jersey\nNew Jersey\n", 2 / 3, "4 of data"),
         (NUMBERS, "#b\na\n#b\na\n", 0, "0 lines of comments, 4 of data"),
@@ -329,8 +335,8 @@ def test_files_of_pandas_and_odd_labels(tmp_path, capsys, edges, labels, homophi
 def test_what_was_read_is_said_first(tmp_path, capsys):
     _, out, _ = ran(capsys, *written(tmp_path, NUMBERS, "0\n0\n1\n1\n"))
     first, second, third, fourth, *_ = out.splitlines()
-    assert first.endswith("3 of data, source: column 0, target: column 1; not used: nothing")
-    assert second.endswith("4 of data, label: column 0; not used: nothing")
+    assert first.endswith("3 of data; columns used: {'source': 0, 'target': 1}; not used: []")
+    assert second.endswith("4 of data; columns used: {'label': 0}; not used: []")
     assert third.startswith("4 nodes, 3 edges as given") and "4 nodes, 2 classes" in fourth
 
 
