@@ -31,12 +31,9 @@ def build_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in _COMMANDS:
         module = import_module(f"acm.cli.{name}")  # it imports what it needs only when it runs
-        command = subparsers.add_parser(
-            name,
-            help=module.__doc__.partition("\n")[0],
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        text = module.__doc__
+        command = subparsers.add_parser(name, help=text.partition("\n")[0], description=text)
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
         module.add_arguments(command)
         command.set_defaults(main=module.main)
     return parser
@@ -69,13 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line is enough
         return _fail(f"interrupted{kept}", 130)
     except OSError as error:
-        if error.filename is not None:
-            return _fail(str(error))
-        # Without this line the interpreter would write the output once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if isinstance(error, BrokenPipeError):  # the reader has ended: `acm data list | head`
-            return 0
-        return _fail(f"cannot write the output: {error.strerror or error}")
+        if error.filename is None:  # the interpreter would write the output once more at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        # A broken pipe means that the reader has ended: `acm data list | head`.
+        return 0 if isinstance(error, BrokenPipeError) else _fail(str(error))
     except (MemoryError, RuntimeError) as error:
         memory = re.search("(allocate|enough|out of) memory|overflow", str(error), re.IGNORECASE)
         if not memory and not isinstance(error, MemoryError):

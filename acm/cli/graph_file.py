@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from io import StringIO
-from itertools import takewhile, zip_longest
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -65,21 +65,18 @@ def _table(path, sep, header, wanted, ends=frozenset()) -> tuple[pd.DataFrame, s
         lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
         # Only lines above the data are comments: a label may be "C#" or "#1".
         comments = len(list(takewhile(lambda line: f"{line} ".startswith("# "), lines)))
-        lines = lines[comments:]
-        if not "".join(lines):
-            raise ValueError("it has no data")
+        lines = lines[comments:] or [""]
         found = sep or next((s for s in ",;\t" if s in lines[0]), " ")
-        if found == " ":
-            columns = zip_longest(*map(str.split, lines), fillvalue="")
-            table = pd.DataFrame(dict(enumerate(columns)))
+        first_words = {line.partition(" ")[0] for line in lines}
+        # "n1 red" is a node and its label, but "New York" is one label.
+        if sep is None and found == " " and "label" in wanted and ends.isdisjoint(first_words):
+            table = pd.DataFrame(lines)
         else:
             table = pd.read_csv(
-                StringIO("\n".join(lines)), sep=found, engine="c", header=None, dtype=str,
-                keep_default_na=False, skip_blank_lines=False, skipinitialspace=True,
+                StringIO("\n".join(lines)), sep=r"\s+" if found == " " else found, engine="c",
+                header=None, dtype=str, keep_default_na=False, skip_blank_lines=False,
+                skipinitialspace=True,
             )  # fmt: skip
-        # "n1 red" is a node and its label, but "New York" is one label.
-        if sep is None and found == " " and "label" in wanted and ends.isdisjoint(table[0]):
-            table = pd.DataFrame(lines)
     except ValueError as error:
         raise UsageError(f"{path} is not a table of text: {str(error).strip()}") from error
     table = table.fillna("").map(str.strip)

@@ -146,7 +146,7 @@ def test_an_output_that_cannot_be_written_is_one_line(unbuffered):
             env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 2
-    assert done.stderr == "acm: cannot write the output: No space left on device\n"
+    assert done.stderr == "acm: [Errno 28] No space left on device\n"
 
 
 def test_an_output_without_accents_gets_question_marks(capsys):

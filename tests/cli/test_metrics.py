@@ -284,13 +284,16 @@ def test_headings_columns_and_labels_of_tables(tmp_path, capsys, edges, labels, 
             for label in ("", "nan", "inf", "-inf", "NA", "-1")
         ],
         (NUMBERS, "0\n0\n\n1\n1\n", "node 2 has no label"),
-        (NUMBERS, "\n0\n0\n1\n1\n", "begins with ''"),
+        (NUMBERS, "\n0\n0\n1\n1\n", "No columns to parse"),
+        (NUMBERS, "\nx\nx\nz\nz\n", "begins with ''"),
+        (NUMBERS, "", "begins with ''"),
+        ("# only\n", "0\n1\n", "No columns to parse"),
         (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "without its name"),
         (NUMBERS, "0,1\n0,1\n1,0\n2,1\n", "has node '0' twice"),
         (NUMBERS, "1.0\n1\n2.5\n2.5\n", "1 and 1.0 are one number"),
         ("0,1\n1,2\n", "0\n1\n", "line 2: the edge 1 2 has a node without a label"),
         ("1,10\n", "1_0,x\n1,y\n2,x\n", "line 1: the edge 1 10 has a node without a label"),
-        ("", "0\n1\n", "it has no data"),
+        ("", "0\n1\n", "No columns to parse"),
     ],
 )
 def test_what_is_unclear_in_a_table_is_refused(tmp_path, capsys, edges, labels, words):
