@@ -74,8 +74,8 @@ def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: 
     Returns:
         Milliseconds of a trial's epoch, the first of each batch left out, and the fits.
     """
-    from acm.experiments.trial import training_protocol
     from acm.experiments.run import train_trials
+    from acm.experiments.trial import training_protocol
 
     stamps: list[tuple[int, float]] = []
     *_, fits = train_trials(
