@@ -37,7 +37,7 @@ def selection_bias_sentence(cells: Mapping[Cell, Comparison]) -> str:
     return (
         f"In {sum(d > 0 for d in deltas)} of {len(deltas)} comparable cells the paper's mean is"
         f" higher than ours. The paper's mean minus ours is {signed(statistics.fmean(deltas))}"
-        f" points on average over these cells, with a standard error of {error:.2f}."
+        f" points on average over all {len(deltas)} cells, with a standard error of {error:.2f}."
     )
 
 
