@@ -1,4 +1,4 @@
-"""Compare the cells of Table 3, and whole rows, with the paper."""
+"""Compare our results with Table 3: each cell, and each model over all its graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PRINTED = {(c.name, c.dataset): c for c in paper.printed_values("sota") if c.dat
 
 
 def table_3(records: Iterable[Record]) -> dict[Cell, Comparison]:
-    """Compare each cell of Table 3 that has records with the paper, row by row.
+    """Compare every cell of Table 3 for which records exist, in the order of the table.
 
     A record counts if it has the hyperparameters of the cell's recipe, the paper's split scheme,
     seed 0, and all channels of the model. Records of ablations do not count.
@@ -37,13 +37,13 @@ def table_3(records: Iterable[Record]) -> dict[Cell, Comparison]:
     for cell in product(ROWS, PAPER_DATASETS):
         if cell not in groups:
             continue
-        entry, wanted = MODELS[cell[0]], recipe(*cell, PRINTED[cell].split_scheme)
+        entry, expected = MODELS[cell[0]], recipe(*cell, PRINTED[cell].split_scheme)
         values = ("split_scheme", *HYPERPARAMETERS, "options")
         chosen = [
             r
             for r in groups[cell]
             if (r.seed, r.channels, r.mix) == (0, "+".join(entry.channels), entry.mix)
-            and all(getattr(r, name) == getattr(wanted, name) for name in values)
+            and all(getattr(r, name) == getattr(expected, name) for name in values)
         ]
         if chosen:
             cells[cell] = compare(chosen)
@@ -72,7 +72,7 @@ def coverage_sentence(cells: Mapping[Cell, Comparison], left_out: Mapping[str, i
 
 
 def rows(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
-    """Return for each model the mean of our accuracy minus the paper's over graphs, in points.
+    """Return for each model our mean minus the paper's, averaged over graphs, in points.
 
     The mean leaves out Cornell, which has the nodes, features, labels and splits of Texas. The
     column `cells` counts the comparable cells, Cornell included. `higher` and `lower` count the

@@ -35,7 +35,7 @@ def signed(number: float, decimals: int = 2) -> str:
 
 
 def verdict_of(delta: float, standard_error: float) -> str:
-    """Return `"reproduced"` up to `LIMIT` standard errors, else `"higher"` or `"lower"`."""
+    """Judge `delta`: `"reproduced"` (at most `LIMIT` standard errors), `"higher"` or `"lower"`."""
     if abs(delta) <= LIMIT * standard_error:
         return "reproduced"
     return "higher" if delta > 0 else "lower"
@@ -137,10 +137,10 @@ class Pooled:
 
 
 def pooled(comparisons: Sequence[Comparison]) -> Pooled:
-    """Average the differences of the comparable cells; raise `UsageError` if there are none."""
+    """Average `delta` over the comparable cells; raise `UsageError` if no cell is comparable."""
     comparable = [c for c in comparisons if c.verdict != "not comparable"]
     if not comparable:
-        raise UsageError("no cell is comparable: give cells with a printed mean ± and two splits")
+        raise UsageError("no cell is comparable: the paper needs a mean and a ±, and we two splits")
     below, n = sum(c.delta < 0 for c in comparable), len(comparable)
     tail = sum(math.comb(n, k) for k in range(max(below, n - below), n + 1)) / 2**n
     error = math.sqrt(sum(c.standard_error**2 for c in comparable)) / n
@@ -162,16 +162,16 @@ def compare_cells(records: Sequence[Record]) -> list[Comparison]:
 
 
 def compare(records: Sequence[Record]) -> Comparison:
-    """Compare the records of one cell with the paper; raise `UsageError` for several cells.
+    """Compare the records of one cell with the number that the paper prints.
 
-    The paper's number is from Table 8 for fixed splits, and from Table 3 for random and sparse
-    splits. For a model without some channel or without mixing it is from Table 2.
+    The number is from Table 8 for fixed splits, from Table 3 for random and sparse splits, and from
+    Table 2 for a model without some channel or mixing. Records of two cells raise `UsageError`.
     """
     if not records:
         raise UsageError("there is no record to compare")
     differing = [name for name in _FIELDS if len({getattr(r, name) for r in records}) > 1]
     if differing:
-        raise UsageError(f"the records are of several cells with different {', '.join(differing)}")
+        raise UsageError(f"the records are of several cells: they differ in {', '.join(differing)}")
     accuracy = [100 * record.test_accuracy for record in records]
     std = statistics.stdev(accuracy) if len(accuracy) > 1 else math.nan
     return Comparison(tuple(records), _paper_value(records[0]), statistics.fmean(accuracy), std)

@@ -23,7 +23,7 @@ BLUE, RED, GREEN, YELLOW, GRAY = "#0072b2", "#d55e00", "#009e73", "#f0e442", "#9
 _CHANNELS = {"low": BLUE, "high": RED, "identity": GRAY, "structure": GREEN}
 _MEASURES = {"H_edge": (GRAY, "s"), "H_node": (GREEN, "^"), "H_class": (RED, "v"),
              "H_agg": (BLUE, "o")}  # fmt: skip
-#: The label and color of each sign of a node's comparison, see `Score.sign`.
+#: The label and color of each value of `Score.sign`.
 _OUTCOMES = {1: ("holds", BLUE), 0: ("ties", YELLOW), -1: ("fails", RED)}
 _SIGNS = {"higher": " ▲", "lower": " ▼"}
 #: A class with a smaller share of the nodes has no label, because labels would overlap.
@@ -130,7 +130,7 @@ def plot_splits(comparisons: Mapping[str, Comparison], title: str = "") -> Figur
 
 
 def plot_homophily(names: Sequence[str]) -> Figure:
-    """Plot H_edge, H_node, H_class and H_agg of each undirected graph; bars show ties in H_agg."""
+    """Plot H_edge, H_node, H_class, H_agg of the undirected graphs, with the interval of H_agg."""
     metrics = {}
     for name in names:
         data = load(name)

@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 def read_reasons(path: Path = FILE) -> dict[Cell, str]:
-    """Read the reasons by (model, graph or `*`); raise `UsageError` if a line is invalid."""
+    """Return the reason for each (model, graph or `*`); an invalid line raises `UsageError`."""
     reasons: dict[Cell, str] = {}
     with path.open(newline="", encoding="utf-8") as file:
         lines = csv.DictReader(file)

@@ -82,7 +82,7 @@ _FORMATS = {
 
 def html_box(table: pd.DataFrame, label: str, kind: str) -> str:
     """Return the HTML of a table in a box that scrolls; the entries of `table` are HTML."""
-    # pandas gives the index name a separate row, but puts the columns' name in the header row.
+    # pandas would print the index name in a separate row, so it becomes the columns' name.
     html = table.rename_axis(index=None, columns=table.index.name).to_html(
         escape=False, border=0, justify="unset", classes=["verdicts", kind]
     )

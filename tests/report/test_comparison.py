@@ -101,7 +101,7 @@ def test_nothing_to_compare_is_an_empty_table():
 
 def test_records_of_several_cells_are_refused():
     mixed = records([0.5]) + records([0.5], "texas")
-    with pytest.raises(UsageError, match="cells with different dataset"):
+    with pytest.raises(UsageError, match="differ in dataset"):
         compare(mixed)
     with pytest.raises(UsageError, match="no record"):
         compare([])

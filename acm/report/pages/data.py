@@ -48,10 +48,10 @@ SIMILARITY: dict[str, Callable[..., Score]] = {
 
 
 def verdict(paper: float, ours: float, low: float, high: float) -> str:
-    """Say whether our value agrees with the paper's to four digits, or how much it differs.
+    """Return `"exact"` if our value agrees with the paper's to four digits, or the difference.
 
-    If the paper's value is only between `low` (all ties fail) and `high` (all ties count), return
-    `"between tie bounds"`.
+    Return `"between tie bounds"` if the paper's value lies between `low` (no tie counts) and `high`
+    (all ties count).
     """
     if f"{ours:.4f}" == f"{paper:.4f}":
         return "exact"
@@ -62,21 +62,21 @@ def verdict(paper: float, ours: float, low: float, high: float) -> str:
 
 
 def unlabeled(data: Data) -> Tensor:
-    """Return a mask `[N]` of the nodes without features and label; only CiteSeer has some, 15."""
+    """Return a mask `[N]` of nodes without features and label: 15 in CiteSeer, 0 elsewhere."""
     if data.name != "citeseer":
         return torch.zeros(data.num_nodes, dtype=torch.bool)
     return (data.x.to_dense() == 0).all(1)
 
 
 def _printed_labels(data: Data) -> Tensor:
-    """Return the labels behind the printed numbers: unlabeled nodes are in the last class."""
+    """Return the labels that give the printed numbers: unlabeled nodes get the last class."""
     return torch.where(unlabeled(data), data.y.max(), data.y)
 
 
 def statistics_table(names: Sequence[str]) -> pd.DataFrame:
     """Recompute the statistics of these graphs in Tables 3 and 7, one row per printed number.
 
-    Two columns have our value if no tied node counts and if every tied node counts.
+    The columns "if ties fail" and "if ties count" have our value without and with all tied nodes.
     """
     lines = []
     for name in names:
@@ -157,8 +157,8 @@ def highlight_printed(table: pd.DataFrame):
     return styled.set_uuid("acm").set_table_attributes('class="dataframe"')
 
 
-#: Ways to estimate from training labels. The first value says whether training nodes are drawn by
-#: class, as in `random_split`; the second value says which labels H_agg aggregates.
+#: Ways to estimate from training labels. The first value says whether equally many training nodes
+#: are drawn from each class (`random_split`). The second value says which labels H_agg aggregates.
 WAYS = {
     "60 % of all nodes, every label aggregated": (False, "all"),
     "60 % of all nodes, known labels aggregated": (False, "known"),

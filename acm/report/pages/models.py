@@ -127,7 +127,7 @@ Trained with
 
 
 def overview(cells: Mapping[Cell, Comparison]) -> str:
-    """Return an HTML table of all models: results on `GRAPHS`, and where ten recipes come from."""
+    """Return an HTML table of all models: results on `GRAPHS`, and the sources of its recipes."""
     lines = []
     for name in (n for n, entry in MODELS.items() if entry.tables or entry.beyond):
         line = {"model": f'<a href="#{anchor(name)}">{escape(name)}</a>'}

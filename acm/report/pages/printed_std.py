@@ -16,7 +16,7 @@ from acm.data.splits import Split
 from acm.experiments.trial import split_of
 from acm.report.cells import PRINTED, ROWS
 
-#: A ± is too small if splits give a standard deviation this small with a lower probability.
+#: A ± is called too small if its `probability` is below this value.
 RARE = 1e-3
 
 
@@ -25,7 +25,8 @@ def chance_std(y: Tensor, split: Split, share: float) -> float:
 
     The model is right on each node with probability `share`, independent of class and split. A
     split has a fixed number of training nodes of each class, so the probability to be a test node
-    depends on the class. `split` is any split of the scheme. The variance is an expected value.
+    depends on the class. `split` is any split of the scheme. The result is the
+    square root of the expected variance.
     """
     sizes = np.bincount(y)
     untrained = np.bincount(y[~split.train], minlength=len(sizes))

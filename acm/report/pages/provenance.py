@@ -55,7 +55,7 @@ def variants_table(variants: pd.DataFrame) -> pd.DataFrame:
 def swapped_rows(
     cells: Mapping[Cell, Comparison], records: Iterable[Record], model: str
 ) -> pd.DataFrame:
-    """Compare printed results of SGC rows that have a dropout with our SGC and our ACM-SGC.
+    """Compare SGC results that are printed with a dropout with our SGC and our ACM-SGC.
 
     SGC has no dropout, so a printed SGC row with a dropout is likely a row of ACM-SGC.
 

@@ -21,9 +21,9 @@ class Selection:
     """The mean test accuracy of a configuration that was chosen among several, in percent.
 
     `best_test` is the accuracy of the configuration that is best by test accuracy, and `best_val`
-    of the one that is best by validation accuracy. For `same` and `fresh`, the splits are divided
-    into two halves in all ways, and the choice is by test accuracy on the first half. `same` is the
-    average accuracy of the choice on this first half, and `fresh` on the second half.
+    of the one that is best by validation accuracy. For `same` and `fresh`, we divide the splits
+    into two halves in every way, and choose by test accuracy on the first half. `same` is the mean
+    accuracy of the chosen configuration on the first half, and `fresh` on the second half.
     """
 
     configurations: int
@@ -74,7 +74,7 @@ class ChosenByTest:
 
     Accuracies are mean test accuracies in percent. `best`, `std` over the splits, and
     `hyperparameters` describe the best configuration by test accuracy. `by_validation` is the
-    accuracy of the best configuration by validation, and `typical` the median of all.
+    accuracy of the best configuration by validation. `typical` is the median of all configurations.
     """
 
     configurations: int
@@ -141,12 +141,12 @@ class MajorityBaseline:
         return float(np.sqrt((self.accuracy - self.mean) ** 2 @ self.probability))
 
     def reached(self, accuracy: float) -> float:
-        """Return the probability that the mean is at least `accuracy`, which is in percent."""
+        """Return the probability that the mean is `accuracy` percent or more."""
         # A printed accuracy has two decimals, so the exact value may be 0.005 lower.
         return float(self.probability[self.accuracy >= accuracy - 0.005].sum())
 
     def best_of(self, draws: int) -> float:
-        """Return the expected highest mean of several draws of all splits, in percent."""
+        """Return the expected maximum of `draws` means, each over new splits, in percent."""
         below = np.cumsum(self.probability) ** draws
         return float(self.accuracy @ np.diff(below, prepend=0))
 

@@ -22,8 +22,8 @@ from acm.training import RELEASED
 def selection_bias_sentence(cells: Mapping[Cell, Comparison]) -> str:
     """Say in how many cells the paper's mean is higher than ours, and by how much on average.
 
-    Results of other authors do not count. Cornell does not count, because it has the nodes, labels
-    and splits of Texas.
+    We leave out results of other authors, cells with another number of splits than the paper, and
+    Cornell, which has the nodes, labels and splits of Texas.
     """
     deltas = [
         -c.delta
@@ -42,7 +42,7 @@ def selection_bias_sentence(cells: Mapping[Cell, Comparison]) -> str:
 
 
 def split_sensitivity(records: Iterable[Record], first: int = 10) -> pd.DataFrame:
-    """Compare each cell's first splits with its other splits, and with the paper.
+    """Compare our mean on the first splits with the mean on the other splits, and with the paper.
 
     The column `difference` is the mean on the first splits minus the mean on the other splits, in
     points. Its standard error `SE` assumes independent splits.
@@ -57,7 +57,7 @@ def split_sensitivity(records: Iterable[Record], first: int = 10) -> pd.DataFram
     for cell in cells:
         model, dataset = cell[0].model, cell[0].dataset
         if [r.split for r in cell] != list(range(max(map(len, cells)))):
-            raise UsageError(f"{model} on {dataset} needs each split of the cells once")
+            raise UsageError(f"{model} on {dataset} needs one record of every split")
         on_first, others, on_all = compare(cell[:first]), compare(cell[first:]), compare(cell)
         lines.append(
             {
@@ -98,7 +98,7 @@ def split_sensitivity_sentence(cells: pd.DataFrame) -> str:
 #: tolerance covers the rounding of the printed times and the variation between trainings.
 CLOSE = 0.15
 
-#: The smallest number of epochs: the rule waits for one epoch more than `window` before it tests.
+#: The smallest number of epochs: the released rule cannot stop earlier.
 SOONEST = RELEASED.window + 2
 
 
@@ -139,7 +139,7 @@ def training_epochs_sentence(cells: pd.DataFrame) -> str:
 
 
 def training_epochs_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells whose numbers of epochs are not close, the largest ratio first."""
+    """Return the cells whose numbers of epochs are not close, sorted by how much they differ."""
     differ = cells[~cells["close"]].drop(columns="close")
     differ = differ.sort_values("ratio", key=lambda ratio: -np.abs(np.log(ratio)))
     return differ.round({"ours": 0, "paper": 0, "ratio": 2}).astype({"ours": int, "paper": int})

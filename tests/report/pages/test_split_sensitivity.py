@@ -39,7 +39,7 @@ def test_a_split_that_is_missing_or_repeated_is_refused():
     whole = records()
     texas = records("texas", splits=7)
     for odd in (whole[1:], [*whole, whole[1]], [*whole[:4], *whole[5:]], whole + texas):
-        with pytest.raises(UsageError, match="GCN on cora needs each split"):
+        with pytest.raises(UsageError, match="GCN on cora needs one record of every split"):
             split_sensitivity(odd, first=3)
 
 
