@@ -1,4 +1,4 @@
-"""Draw training runs, test accuracies next to the paper's, and the metrics of graphs."""
+"""Plot training curves, channel weights, test accuracies and the metrics of graphs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from acm.nn import CHANNELS
 from acm.report.comparison import Comparison
 from acm.training import TrainingResult
 
-#: Color-blind readers can tell these colors apart, on white and on black.
+#: Colors that color-blind readers can tell apart, on a white and on a black background.
 BLUE, RED, GREEN, YELLOW, GRAY = "#0072b2", "#d55e00", "#009e73", "#f0e442", "#999999"
 _CHANNELS = {"low": BLUE, "high": RED, "identity": GRAY, "structure": GREEN}
 _MEASURES = {"H_edge": (GRAY, "s"), "H_node": (GREEN, "^"), "H_class": (RED, "v"),
              "H_agg": (BLUE, "o")}  # fmt: skip
-#: The outcome of a node's comparison, by its sign.
+#: The label and color of each value of `Score.sign`.
 _OUTCOMES = {1: ("holds", BLUE), 0: ("ties", YELLOW), -1: ("fails", RED)}
 _SIGNS = {"higher": " ▲", "lower": " ▼"}
-#: A class with a smaller share of the nodes gets no label, because the label would not fit.
+#: A class with a smaller share of the nodes has no label, because labels would overlap.
 _SMALLEST_LABELED_SHARE = 0.07
 
 
 def _panels(rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndarray]:
     """Return a figure and its panels, `[rows, columns]`."""
-    # `plt.rc_context` would be shorter, but its end turns off the display of figures in Jupyter.
+    # `plt.rc_context` would be shorter, but after it Jupyter no longer displays figures.
     figure, panels = plt.subplots(rows, columns, layout="constrained", squeeze=False, **options)
     for axes in panels.flat:
         axes.spines[["top", "right"]].set_visible(False)
@@ -40,7 +40,7 @@ def _panels(rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndar
 
 
 def plot_history(result: TrainingResult) -> Figure:
-    """Plot loss and validation accuracy after each epoch, and mark the selected epoch."""
+    """Plot the losses and the validation accuracy of each epoch, and mark the selected epoch."""
     history = result.history
     figure, ((loss, accuracy),) = _panels(1, 2, figsize=(8, 2.8))
     loss.plot(history.train_loss, label="training", color=BLUE)
@@ -57,25 +57,25 @@ def plot_history(result: TrainingResult) -> Figure:
 def plot_channel_weights(
     weights: Sequence[Tensor], y: Tensor, channels: Sequence[str] = CHANNELS
 ) -> Figure:
-    """Plot how each node mixes its channels: one panel per layer, nodes sorted by class.
+    """Plot the channel weights of each node: one panel per layer, nodes sorted by class.
 
     Args:
-        weights: `α` of each layer, `[N, len(channels)]`, whose rows sum to one.
-        y: Classes, `[N]`; small classes get no label.
+        weights: Channel weights of each layer, `[N, len(channels)]`; each row sums to one.
+        y: Classes, `[N]`. Small classes have no label on the axis.
         channels: The names of the columns of `weights`.
     """
     y = y.cpu().numpy()
     alphas = [w.detach().cpu().numpy() for w in weights]
     if not alphas or any(a.shape != (len(y), len(channels)) for a in alphas):
         raise UsageError(
-            f"channel weights of shapes {[a.shape for a in alphas]}: each layer needs"
+            f"the channel weights have shapes {[a.shape for a in alphas]}: each layer needs"
             f" ({len(y)}, {len(channels)})"
         )
     size = 8, 1.2 + 1.6 * len(alphas)
     figure, panels = _panels(len(alphas), figsize=size, sharex=True)
     starts = np.flatnonzero(np.diff(np.sort(y), prepend=-1))
     for layer, (axes, alpha) in enumerate(zip(panels.flat, alphas), start=1):
-        # Nodes of a class are sorted by their first weight, so that its distribution is visible.
+        # Nodes of a class are sorted by their first weight, to show the distribution of weights.
         alpha = alpha[np.lexsort((-alpha[:, 0], y))]
         top = alpha.cumsum(axis=1)
         for k, channel in enumerate(channels):
@@ -99,15 +99,16 @@ def plot_channel_weights(
 
 
 def plot_splits(comparisons: Mapping[str, Comparison], title: str = "") -> Figure:
-    """Plot the test accuracy of every split next to the paper's mean and ±, cell by cell.
+    """Plot one line per cell: our test accuracy on each split, and the paper's mean and ±.
 
-    The keys are the labels. A triangle marks a mean that differs by more than two standard errors.
+    The keys of `comparisons` label the lines. A triangle marks a cell whose mean differs from the
+    paper's by more than two standard errors.
     """
-    # The figure is narrow, so that its letters can be read on a phone.
+    # The figure is narrow, so that its text is readable on a phone.
     figure, ((axes,),) = _panels(figsize=(5.6, 1.1 + 0.24 * len(comparisons)))
     for y, c in enumerate(comparisons.values()):
         accuracy = [100 * r.test_accuracy for r in c.records]
-        # Dots are shifted in the order of the splits, so that equal accuracies do not overlap.
+        # Each dot is shifted down by its split number, so that equal accuracies do not overlap.
         shifted = y + np.linspace(-0.28, 0.02, len(accuracy))
         axes.plot(accuracy, shifted, "o", ms=3, alpha=0.6, color=BLUE)
         axes.plot(c.mean, y - 0.13, "|", ms=9, color=BLUE)
@@ -129,7 +130,7 @@ def plot_splits(comparisons: Mapping[str, Comparison], title: str = "") -> Figur
 
 
 def plot_homophily(names: Sequence[str]) -> Figure:
-    """Plot H_edge, H_node, H_class and H_agg of each graph, all on the undirected graph."""
+    """Plot H_edge, H_node, H_class, H_agg of the undirected graphs, with the interval of H_agg."""
     metrics = {}
     for name in names:
         data = load(name)
@@ -150,9 +151,9 @@ def plot_homophily(names: Sequence[str]) -> Figure:
 
 
 def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
-    """Return the share of each node's neighbors in its class, `[N]`; NaN without neighbors.
+    """Return for each node the share of neighbors that have the node's class, `[N]`.
 
-    Self-loops and the directions of the edges, `[2, E]`, are ignored.
+    A node without neighbors gets NaN. Self-loops and the directions of edges are ignored.
     """
     node, neighbor = to_undirected(remove_self_loops(edge_index)[0], num_nodes=len(y))
     same = torch.bincount(node[y[node] == y[neighbor]], minlength=len(y))
@@ -160,10 +161,10 @@ def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
 
 
 def plot_node_distributions(names: Sequence[str]) -> Figure:
-    """Plot the distribution of `local_homophily` over the nodes, one panel per graph.
+    """Plot a histogram of `local_homophily` over the nodes, one panel per graph.
 
-    The color shows the outcome of the node's comparison in H_agg. Nodes without neighbors are left
-    out.
+    Colors show whether the node's comparison in H_agg holds, ties or fails. Nodes without neighbors
+    are left out.
     """
     rows = -(-len(names) // 5)
     figure, axes = _panels(rows, 5, figsize=(8.4, 1.9 * rows + 0.6), sharex=True)
@@ -193,7 +194,7 @@ def plot_node_distributions(names: Sequence[str]) -> Figure:
 
 
 def plot_ties(names: Sequence[str]) -> Figure:
-    """Plot the shares of nodes whose comparison holds, ties or fails, in H_agg and S_agg."""
+    """Plot the shares of nodes whose comparison holds, ties or fails, for H_agg and for S_agg."""
     figure, (panels,) = _panels(1, 2, figsize=(8, 3.4), sharey=True)
     signs: tuple[list[Tensor], list[Tensor]] = [], []
     for data in map(load, names):

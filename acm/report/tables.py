@@ -1,4 +1,4 @@
-"""Write comparisons as tables: a data frame, and HTML for the pages of the book."""
+"""Format comparisons as tables: as a data frame, and as HTML for the book."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from acm.data.names import PAPER_DATASETS
 from acm.report.cells import ROWS, Cell
 from acm.report.comparison import Comparison, signed
 
-#: A sign for each verdict, so that color is not needed to read the table.
+#: The sign of each verdict, for readers who cannot distinguish the colors.
 SIGNS = {"reproduced": "=", "higher": "▲", "lower": "▼", "not comparable": "○", "not run": "·"}
 
 
 def comparison_table(comparisons: Iterable[Comparison]) -> pd.DataFrame:
-    """Return a row for each cell: both accuracies in percent, Δ, its standard error, verdict."""
+    """Return one row per cell; Δ is our mean minus the paper's in points, SE its standard error."""
     return pd.DataFrame(
         [
             {
@@ -38,7 +38,7 @@ def comparison_table(comparisons: Iterable[Comparison]) -> pd.DataFrame:
 
 
 def table_html(table: pd.DataFrame, label: str) -> str:
-    """Write a table of comparisons that the reader can sort; differences have a sign."""
+    """Return an HTML table that the reader can sort; `label` names it for screen readers."""
     columns = {
         name: [_FORMATS.get(name, lambda value: escape(str(value)))(value) for value in values]
         for name, values in table.items()
@@ -47,7 +47,7 @@ def table_html(table: pd.DataFrame, label: str) -> str:
 
 
 def matrix_html(cells: Mapping[Cell, Comparison]) -> str:
-    """Write models by graphs: the sign of the verdict and Δ in points for each cell."""
+    """Return an HTML table, models by graphs, of the signs of the verdicts and of Δ in points."""
     rows = [[_mark(cells.get((model, dataset))) for dataset in PAPER_DATASETS] for model in ROWS]
     legend = "".join(map(_verdict, SIGNS))
     table = pd.DataFrame(rows, pd.Index(ROWS, name="model"), PAPER_DATASETS)
@@ -81,10 +81,10 @@ _FORMATS = {
 
 
 def html_box(table: pd.DataFrame, label: str, kind: str) -> str:
-    """Write a table of HTML texts in a box that scrolls."""
-    # The name of the columns, not of the index, stands in the one row of headings.
+    """Return the HTML of a table in a box that scrolls; the entries of `table` are HTML."""
+    # pandas would print the index name in a separate row, so it becomes the columns' name.
     html = table.rename_axis(index=None, columns=table.index.name).to_html(
         escape=False, border=0, justify="unset", classes=["verdicts", kind]
     )
-    # The keyboard must be able to reach a box that scrolls.
+    # `tabindex` lets keyboard users select and scroll the box.
     return f'<div class="table-box" role="region" tabindex="0" aria-label="{label}">{html}</div>'

@@ -64,7 +64,7 @@ def test_the_best_by_test_by_hand():
     assert found.std == pytest.approx(100 * np.sqrt(0.005))
     assert found.hyperparameters["weight_decay"] == 0.001
     assert found.by_validation == found.typical == pytest.approx(60)
-    assert "85.00 ± 7.07 %, the best by validation 60.00 %" in found.sentence()
+    assert "85.00 ± 7.07 %, the best by validation accuracy 60.00 %" in found.sentence()
 
 
 def test_unequal_numbers_of_splits_are_refused():

@@ -100,7 +100,7 @@ HEAD = "model,dataset,kind,reason\n"
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("model,graph,kind,reason\n", "the columns model, dataset, kind, reason are needed"),
+        ("model,graph,kind,reason\n", "the columns must be model, dataset, kind, reason"),
         (HEAD + "GCN,texas,luck,so\n", "line 2: unknown kind 'luck'"),
         (HEAD + "GNC,texas,other_code,so\n", "line 2: unknown model 'GNC'"),
         (HEAD + "MLP-1,texas,other_code,so\n", "line 2: unknown model 'MLP-1'"),
@@ -110,19 +110,19 @@ HEAD = "model,dataset,kind,reason\n"
         ),
         (
             "model,dataset,kind,reason\nGCN,texas,other_code, \n",
-            "line 2: a model, a graph, a kind",
+            "line 2: expected a model, a graph, a kind",
         ),
         (
             "model,dataset,kind,reason\nGCN,texas,other_code\n",
-            "line 2: a model, a graph, a kind",
+            "line 2: expected a model, a graph, a kind",
         ),
         (
             "model,dataset,kind,reason\nGCN,texas,other_code,so, it is\n",
-            "line 2: a model, a graph, a kind",
+            "line 2: expected a model, a graph, a kind",
         ),
         (
             "model,dataset,kind,reason\nGCN,*,other_code,a\nGCN,*,other_code,b\n",
-            "line 3: GCN on . has a reason already",
+            "line 3: GCN on . already has a reason",
         ),
     ],
 )

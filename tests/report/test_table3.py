@@ -106,11 +106,11 @@ def cells():
 def test_sentences_count_what_is_there(cells):
     assert coverage_sentence({}, {}).startswith("0 of the 280 cells of Table 3 are trained")
     assert coverage_sentence(cells, {"another training rule": 3, "another numerics": 0}) == (
-        "5 of the 280 cells of Table 3 are trained, and 4 of them are comparable. In the other 1 a"
-        " mean or a standard deviation is missing in the paper or here. In 1 of the comparable"
-        " cells (25 %) our mean agrees with the paper's: the two differ by at most 2 standard"
-        " errors. Our mean is higher in 1 of the cells and lower in 2. Records left out: 3 of"
-        " another training rule."
+        "5 of the 280 cells of Table 3 are trained. Of the trained cells, 4 are comparable, and 1"
+        " lack a mean or a standard deviation in the paper or here. In 1 of the comparable"
+        " cells (25 %) our mean agrees with the paper's: the two means differ by at most 2 standard"
+        " errors. Our mean is higher in 1 of the comparable cells, and lower in 2. Unused records:"
+        " 3 of another training rule."
     )
 
 
@@ -121,9 +121,9 @@ def test_a_row_leaves_cornell_out_of_its_mean(cells):
     assert table["mean Δ"].tolist() == pytest.approx([12, (-20 + 0) / 2])
     assert table["verdict"].tolist() == ["higher", "lower"]
     assert rows_sentence(table) == (
-        "2 models can be compared over all their graphs. The mean difference of 0 is at most 2"
-        " standard errors; 1 are higher than in the paper and 1 lower. The average difference of"
-        " all models is +1.00 points."
+        "For each of 2 models we average our mean minus the paper's over the graphs. For 0 models"
+        " this average is within 2 standard errors of zero. For 1 models it is above this range,"
+        " and for 1 models below. The average over all models is +1.00 points."
     )
     assert rows(table_3(like_the_paper("GCN", "cornell"))).empty
 

@@ -1,4 +1,4 @@
-"""Recompute the paper's graph statistics and estimates, and find the convention behind each."""
+"""Recompute the statistics of Tables 3 and 7, and find the conventions behind them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from acm.report.comparison import signed
 #: The paper computed H_edge, H_node and H_class of these six graphs on directed edges.
 DIRECTED = ("cornell", "wisconsin", "texas", "film", "chameleon", "squirrel")
 
+#: The metrics in Table 3 that count edges.
 COUNTING: dict[str, Callable[..., float]] = {
     "H_edge": edge_homophily,
     "H_node": node_homophily,
     "H_class": class_homophily,
 }
 
-#: The rows of Table 7 with the paper's conventions: (features, edges, labels, …) -> Score.
+#: The metric of each row of Table 7 with the paper's conventions: (x, edge_index, y, …) -> Score.
 SIMILARITY: dict[str, Callable[..., Score]] = {
     "H_agg": lambda x, edge_index, y, **options: aggregation_homophily(edge_index, y, **options),
     "S_agg(S(Â,X))": partial(aggregation_similarity, normalize_features=True, ties=">"),
@@ -47,31 +48,35 @@ SIMILARITY: dict[str, Callable[..., Score]] = {
 
 
 def verdict(paper: float, ours: float, low: float, high: float) -> str:
-    """Return `"exact"` to four digits, `"among the ties"` of the interval, or the difference."""
+    """Return `"exact"` if our value agrees with the paper's to four digits, or the difference.
+
+    Return `"between tie bounds"` if the paper's value lies between `low` (no tie counts) and `high`
+    (all ties count).
+    """
     if f"{ours:.4f}" == f"{paper:.4f}":
         return "exact"
-    # The printed number is rounded by at most half a unit of its last digit.
+    # Rounding changes the printed number by at most half a unit of its fourth digit.
     if low - 5e-5 <= paper <= high + 5e-5:
-        return "among the ties"
+        return "between tie bounds"
     return f"off by {signed(ours - paper, 4)}"
 
 
 def unlabeled(data: Data) -> Tensor:
-    """Return a mask of the nodes without features and label, `[N]`: 15 nodes of CiteSeer."""
+    """Return a mask `[N]` of nodes without features and label: 15 in CiteSeer, 0 elsewhere."""
     if data.name != "citeseer":
         return torch.zeros(data.num_nodes, dtype=torch.bool)
     return (data.x.to_dense() == 0).all(1)
 
 
 def _printed_labels(data: Data) -> Tensor:
-    """Return the labels that give the printed numbers: CiteSeer's last class has 15 nodes more."""
+    """Return the labels that give the printed numbers: unlabeled nodes get the last class."""
     return torch.where(unlabeled(data), data.y.max(), data.y)
 
 
 def statistics_table(names: Sequence[str]) -> pd.DataFrame:
-    """Recompute every statistic that Tables 3 and 7 print of these graphs, one row per number.
+    """Recompute the statistics of these graphs in Tables 3 and 7, one row per printed number.
 
-    The two columns of ties hold our value if every tie fails, and if every tie counts.
+    The columns "if ties fail" and "if ties count" have our value without and with all tied nodes.
     """
     lines = []
     for name in names:
@@ -86,7 +91,7 @@ def statistics_table(names: Sequence[str]) -> pd.DataFrame:
 
 
 def _rebuild(name: str) -> Iterator[tuple[str, float, tuple[float, ...], str]]:
-    """Yield row, value, tie interval and convention of every printed statistic of a graph."""
+    """Yield (row, value, tie interval, convention) for each printed statistic of a graph."""
     directed = name in DIRECTED
     data = load(name, directed=directed)
     for row, metric in COUNTING.items():
@@ -101,7 +106,7 @@ def _rebuild(name: str) -> Iterator[tuple[str, float, tuple[float, ...], str]]:
         yield row, value, (value, value), convention
     data = load(name)
     for row, metric in SIMILARITY.items():
-        # Table 7 has no Deezer-Europe. Its H_agg is needed for the modified H_agg of Table 3.
+        # Table 7 omits Deezer-Europe, but Table 3 prints its H_agg^M, which follows from H_agg.
         if name == "deezer-europe" and row != "H_agg":
             continue
         options = {"ties": ">"} if name == "film" and row == "H_agg" else {}
@@ -110,7 +115,7 @@ def _rebuild(name: str) -> Iterator[tuple[str, float, tuple[float, ...], str]]:
         if len(set(score.interval)) > 1:
             convention += f", ties {'fail' if score == score.interval[0] else 'count'}"
         if row == "H_agg":
-            # The paper computes 2 H - 1 from the rounded H.
+            # The paper computes H_agg^M = 2 H_agg - 1 from H_agg rounded to four digits.
             value, *interval = (2 * round(float(v), 4) - 1 for v in (score, *score.interval))
             yield "H_agg^M", value, tuple(interval), f"{convention}, from the rounded H_agg"
         if name != "deezer-europe":
@@ -118,10 +123,10 @@ def _rebuild(name: str) -> Iterator[tuple[str, float, tuple[float, ...], str]]:
 
 
 def convention_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return H_edge, H_node and H_class under six conventions, next to the numbers of Table 3.
+    """Compute H_edge, H_node and H_class under six conventions, next to the numbers of Table 3.
 
-    One row per graph and statistic; the columns are the printed value and the pairs of direction
-    and loops. CiteSeer's unlabeled nodes are in the last class.
+    Each row is a graph and a statistic. The first column is the printed value. Each other column is
+    an edge direction and a treatment of self-loops. Unlabeled nodes are in the last class.
     """
     rows = {}
     for name in names:
@@ -140,7 +145,7 @@ def convention_table(names: Sequence[str]) -> pd.DataFrame:
 
 
 def highlight_printed(table: pd.DataFrame):
-    """Style `convention_table`: mark the values that agree with the paper to four digits."""
+    """Highlight the values of `convention_table` that agree with the paper to four digits."""
 
     def style(row: pd.Series) -> list[str]:
         target = f"{row[('paper', '')]:.4f}"
@@ -148,12 +153,12 @@ def highlight_printed(table: pd.DataFrame):
         return [mark if f"{v:.4f}" == target and k[0] != "paper" else "" for k, v in row.items()]
 
     styled = table.style.apply(style, axis=1).format(precision=4)
-    # Without a fixed identifier pandas draws a random one, and the output changes at every run.
+    # By default pandas draws a random identifier, so the output would change at every run.
     return styled.set_uuid("acm").set_table_attributes('class="dataframe"')
 
 
-#: Ways to estimate from training labels: whether nodes are drawn class by class, as in the paper's
-#: training splits, and which labels are aggregated in H_agg.
+#: Ways to estimate from training labels. The first value says whether equally many training nodes
+#: are drawn from each class (`random_split`). The second value says which labels H_agg aggregates.
 WAYS = {
     "60 % of all nodes, every label aggregated": (False, "all"),
     "60 % of all nodes, known labels aggregated": (False, "known"),
@@ -162,7 +167,7 @@ WAYS = {
 
 
 def uniform_mask(num_nodes: int, seed: int) -> Tensor:
-    """Draw a mask of 60 % of the nodes, independent of their class, `[N]`."""
+    """Draw a mask `[N]` of 60 % of the nodes, uniformly over all nodes."""
     order = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed))
     mask = torch.zeros(num_nodes, dtype=torch.bool)
     mask[order[: round(0.6 * num_nodes)]] = True
@@ -170,10 +175,10 @@ def uniform_mask(num_nodes: int, seed: int) -> Tensor:
 
 
 def standard_errors(paper: PrintedValue, values: Sequence[float]) -> float:
-    """Return the mean of two or more draws minus the paper's, in standard errors of the difference.
+    """Return our mean minus the paper's mean, divided by the standard error of this difference.
 
-    The standard deviation of the draws is the larger of ours and the paper's, because ten draws
-    determine a standard deviation only roughly.
+    `values` are our draws, at least two. The standard error uses the larger of the two standard
+    deviations, because ten draws determine a standard deviation only roughly.
     """
     std = max(paper.std, statistics.stdev(values))
     error = std * math.sqrt(1 / len(values) + 0.1)  # the paper has ten draws
@@ -181,7 +186,7 @@ def standard_errors(paper: PrintedValue, values: Sequence[float]) -> float:
 
 
 def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
-    """Estimate the second half of Table 7 in one of the `WAYS`, over ten draws as in the paper."""
+    """Recompute the second half of Table 7 in one of the `WAYS`, with ten draws as in the paper."""
     by_class, labels = WAYS[way]
     lines = []
     for name in names:

@@ -28,7 +28,7 @@ from acm.report.cells import PRINTED, Cell
 from acm.report.comparison import Comparison
 from acm.report.tables import html_box
 
-#: The page shows results and recipes on these graphs.
+#: The graphs for which the page of the book shows results and recipes.
 GRAPHS = ("cornell", "chameleon", "cora")
 
 #: The numbers of features, classes and nodes of Cora.
@@ -36,7 +36,7 @@ _CORA = 1433, 7, 2708
 
 
 def size(name: str) -> str:
-    """Return the number of weights on Cora, with the recipe for it or the defaults."""
+    """Return how many parameters a model has on Cora, with the recipe for Cora or the defaults."""
     try:
         cora = recipe(name, "cora")
         hidden, options = cora.hidden, cora.options
@@ -53,7 +53,7 @@ def where_printed(name: str) -> str:
     """Return in words which tables of the paper print the model."""
     entry = MODELS[name]
     if not entry.tables:
-        return "Beyond this paper" if entry.beyond else "A model of your own"
+        return "Not in this paper" if entry.beyond else "User model"
     return f"Table{'s'[: len(entry.tables) - 1]} {', '.join(map(str, entry.tables))}"
 
 
@@ -62,7 +62,7 @@ def _options(name: str) -> str:
 
 
 def _recipes(name: str, split_scheme: str, datasets: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the hyperparameters on each graph, and their source, in words."""
+    """Return for each graph the hyperparameters and their source, in words."""
     texts = {}
     for dataset in datasets:
         with contextlib.suppress(UsageError):  # a user's model
@@ -94,14 +94,14 @@ def card_text(name: str, split_scheme: str = "random") -> str:
 
 
 def cards(names: Sequence[str]) -> str:
-    """Return the cards of some models for the book, as MyST Markdown; a click opens a card."""
+    """Return the cards of models for the book, in MyST Markdown; the reader can open each card."""
     return "\n\n".join(map(_card, names))
 
 
 def _card(name: str) -> str:
     entry = MODELS[name]
     options = f" Options: {_options(name)}." if _options(name) else ""
-    # Graphs that have the same recipe from the same source share a line.
+    # Graphs with the same hyperparameters from the same source share a line.
     graphs: dict[tuple[str, str], list[str]] = {}
     for dataset, texts in _recipes(name, "random", GRAPHS).items():
         graphs.setdefault(texts, []).append(dataset)
@@ -127,7 +127,7 @@ Trained with
 
 
 def overview(cells: Mapping[Cell, Comparison]) -> str:
-    """Return all models as an HTML table: results on three graphs, origins of ten recipes."""
+    """Return an HTML table of all models: results on `GRAPHS`, and the sources of its recipes."""
     lines = []
     for name in (n for n, entry in MODELS.items() if entry.tables or entry.beyond):
         line = {"model": f'<a href="#{anchor(name)}">{escape(name)}</a>'}

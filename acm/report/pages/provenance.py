@@ -1,4 +1,4 @@
-"""Where rows of Table 3 come from: variants of a model, and rows of another model."""
+"""Find out which variant of a model, or which other model, gives a row of Table 3."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from acm.report.comparison import Comparison, by_cell, compare
 def variants(records: Iterable[Record], model: str, option: str) -> pd.DataFrame:
     """Compare a model's cells with the paper, by graph and by the value of one hyperparameter.
 
-    Of several cells with one value, the one with most splits counts, then the best by validation.
-    `option` is a hyperparameter of the model, such as `"dropout"` or `"aggregator"`.
+    `option` names the hyperparameter, such as `"dropout"` or `"aggregator"`. Among cells with the
+    same graph and value, we use those with the most splits, and of those the best by validation.
     """
     model = model_name(model)
     names = (*HYPERPARAMETERS, *default_options(model))
@@ -46,7 +46,7 @@ def _rank(cell: list[Record]) -> tuple[int, float]:
 
 
 def variants_table(variants: pd.DataFrame) -> pd.DataFrame:
-    """Return our accuracies by graph, with a column for the paper and one for each value."""
+    """Return one row per graph, with a column for the paper and one for each value."""
     graphs, option = variants["graph"].unique(), variants.columns[1]
     table = variants.pivot(index=["graph", "paper"], columns=option, values="ours").fillna("–")
     return table.reset_index("paper").rename_axis(columns=None).loc[graphs]
@@ -55,22 +55,22 @@ def variants_table(variants: pd.DataFrame) -> pd.DataFrame:
 def swapped_rows(
     cells: Mapping[Cell, Comparison], records: Iterable[Record], model: str
 ) -> pd.DataFrame:
-    """Compare each printed row of SGC that has a dropout with trainings of SGC and of ACM-SGC.
+    """Compare SGC results that are printed with a dropout with our SGC and our ACM-SGC.
 
-    SGC has no dropout, so these rows are likely those of the ACM form.
+    SGC has no dropout, so a printed SGC row with a dropout is likely a row of ACM-SGC.
 
     Args:
         cells: Comparisons by cell, as `table_3` returns them.
-        records: Records of any experiments. Those of the ACM form count if they have the row's
-            hyperparameters, and as many splits as those of SGC.
+        records: Records of any experiments. Records of ACM-SGC count if they have the printed
+            row's hyperparameters, and as many splits as the records of SGC.
         model: `"SGC-1"` or `"SGC-2"`.
     """
     acm = MODELS[f"ACM-{model}"]
-    whole = acm.name, "random", "+".join(acm.channels), acm.mix
+    full_acm = acm.name, "random", "+".join(acm.channels), acm.mix
     by_values = {
         (c[0].dataset, c[0].lr, c[0].weight_decay, c[0].dropout): c
         for c in by_cell(records)
-        if (c[0].model, c[0].split_scheme, c[0].channels, c[0].mix) == whole
+        if (c[0].model, c[0].split_scheme, c[0].channels, c[0].mix) == full_acm
     }
     lines = []
     for row in paper.table("hyperparameters_baselines"):

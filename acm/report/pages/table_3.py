@@ -1,4 +1,4 @@
-"""Table 3 as a whole: the mean difference, more splits, and numbers of epochs."""
+"""Compare Table 3 as a whole with the paper: mean difference, more splits, and epochs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from acm.training import RELEASED
 
 
 def selection_bias_sentence(cells: Mapping[Cell, Comparison]) -> str:
-    """Say in how many cells the paper's mean is the higher one, and by how much on average.
+    """Say in how many cells the paper's mean is higher than ours, and by how much on average.
 
-    Only rows that the paper's authors trained count, and Cornell is left out, which has the nodes,
-    labels and splits of Texas.
+    We leave out results of other authors, cells with another number of splits than the paper, and
+    Cornell, which has the nodes, labels and splits of Texas.
     """
     deltas = [
         -c.delta
@@ -36,20 +36,20 @@ def selection_bias_sentence(cells: Mapping[Cell, Comparison]) -> str:
     error = statistics.stdev(deltas) / math.sqrt(len(deltas))
     return (
         f"In {sum(d > 0 for d in deltas)} of {len(deltas)} comparable cells the paper's mean is"
-        f" higher than ours. The mean difference is {signed(statistics.fmean(deltas))} points, with"
-        f" a standard error of {error:.2f} over the cells."
+        f" higher than ours. The paper's mean minus ours is {signed(statistics.fmean(deltas))}"
+        f" points on average over all {len(deltas)} cells, with a standard error of {error:.2f}."
     )
 
 
 def split_sensitivity(records: Iterable[Record], first: int = 10) -> pd.DataFrame:
-    """Compare the first splits of every cell with the other splits, and both with the paper.
+    """Compare our mean on the first splits with the mean on the other splits, and with the paper.
 
-    The difference is the mean of the first splits minus the mean of the others, in points; its
-    standard error assumes independent splits.
+    The column `difference` is the mean on the first splits minus the mean on the other splits, in
+    points. Its standard error `SE` assumes independent splits.
 
     Args:
         records: Records of cells of Table 3, each cell on the same splits `0, 1, …`.
-        first: How many splits the table has.
+        first: How many splits Table 3 uses.
     """
     cells = by_cell(sorted(records, key=lambda r: r.split))
     cells.sort(key=lambda c: (PAPER_DATASETS.index(c[0].dataset), ROWS.index(c[0].model)))
@@ -57,61 +57,60 @@ def split_sensitivity(records: Iterable[Record], first: int = 10) -> pd.DataFram
     for cell in cells:
         model, dataset = cell[0].model, cell[0].dataset
         if [r.split for r in cell] != list(range(max(map(len, cells)))):
-            raise UsageError(f"{model} on {dataset}: each split of the cells is needed, once")
-        table, others, whole = compare(cell[:first]), compare(cell[first:]), compare(cell)
+            raise UsageError(f"{model} on {dataset} needs one record of every split")
+        on_first, others, on_all = compare(cell[:first]), compare(cell[first:]), compare(cell)
         lines.append(
             {
                 "graph": dataset,
                 "model": model,
-                "paper": table.paper_value.shown,
-                "first splits": table.ours,
-                "all splits": whole.ours,
-                "Δ, first": table.delta,
-                "Δ, all": whole.delta,
-                "difference": table.mean - others.mean,
+                "paper": on_first.paper_value.shown,
+                "first splits": on_first.ours,
+                "all splits": on_all.ours,
+                "Δ, first": on_first.delta,
+                "Δ, all": on_all.delta,
+                "difference": on_first.mean - others.mean,
                 "SE": math.hypot(
-                    table.std / math.sqrt(first), others.std / math.sqrt(len(others.records))
+                    on_first.std / math.sqrt(first), others.std / math.sqrt(len(others.records))
                 ),
-                "verdict, first": table.verdict,
-                "verdict, all": whole.verdict,
+                "verdict, first": on_first.verdict,
+                "verdict, all": on_all.verdict,
             }
         )
     return pd.DataFrame(lines)
 
 
 def split_sensitivity_sentence(cells: pd.DataFrame) -> str:
-    """Say what more splits change."""
+    """Say in words how much more splits change the verdicts and the differences."""
     on_first, on_all = (
         (cells[f"verdict, {splits}"] == "reproduced").sum() for splits in ("first", "all")
     )
     largest = (cells["difference"] / cells["SE"]).abs().max()
     return (
         f"On the first splits {on_first} of the {len(cells)} cells agree with the paper within"
-        f" {LIMIT:g} standard errors, on all splits {on_all} do. The mean difference from the paper"
-        f" is {signed(cells['Δ, first'].mean())} points on the first splits, and"
-        f" {signed(cells['Δ, all'].mean())} on all. The largest difference between the first splits"
-        f" and the others is {largest:.1f} of its standard errors."
+        f" {LIMIT:g} standard errors; on all splits {on_all} cells agree. Our mean minus the"
+        f" paper's is {signed(cells['Δ, first'].mean())} points on average on the first splits, and"
+        f" {signed(cells['Δ, all'].mean())} points on all splits. Between the first and the other"
+        f" splits, the largest difference of our means is {largest:.1f} standard errors."
     )
 
 
-#: Numbers of epochs that differ by more than this share count as different: printed times have two
-#: to three digits, and single trainings vary.
+#: Two numbers of epochs are close if the larger exceeds the smaller by at most this fraction. The
+#: tolerance covers the rounding of the printed times and the variation between trainings.
 CLOSE = 0.15
 
-#: The released rule ends no training sooner, since it compares with a window of epochs.
+#: The smallest number of epochs: the released rule cannot stop earlier.
 SOONEST = RELEASED.window + 2
 
 
 def is_close(ratio: float) -> bool:
-    """Return whether neither of two numbers with this ratio is larger by more than `CLOSE`."""
+    """Return whether two numbers with this ratio are close, as defined by `CLOSE`."""
     return 1 / (1 + CLOSE) <= ratio <= 1 + CLOSE
 
 
 def training_epochs(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
-    """Compare the mean number of epochs with the paper's, where the paper prints its times.
+    """Compare our mean number of epochs with the paper's, for cells whose times the paper prints.
 
-    Deezer-Europe is left out: its training rule has a fixed number of epochs, which cannot agree
-    or disagree.
+    Deezer-Europe is left out, because its training rule has a fixed number of epochs.
     """
     tables = paper.table("hyperparameters_baselines") + paper.table("hyperparameters_acm")
     printed = {(row.model, row.dataset): row.epochs for row in tables if row.epochs}
@@ -128,19 +127,19 @@ def training_epochs(cells: Mapping[Cell, Comparison]) -> pd.DataFrame:
 
 
 def training_epochs_sentence(cells: pd.DataFrame) -> str:
-    """Say how many trainings are as long as the paper's."""
+    """Say in how many cells our number of epochs is close to the paper's."""
     longer = cells[cells["paper"] > (1 + CLOSE) * SOONEST]
     return (
         f"Of {len(cells)} cells whose times the paper prints, {cells['close'].sum()}"
-        f" ({100 * cells['close'].mean():.0f} %) train for the paper's mean number of epochs,"
-        f" within {100 * CLOSE:.0f} %. No training can stop before epoch {SOONEST}, so lengths near"
-        f" {SOONEST} are weak evidence. Of the {len(longer)} cells that train longer in the paper,"
-        f" {longer['close'].sum()} do so here."
+        f" ({100 * cells['close'].mean():.0f} %) have the paper's mean number of epochs here,"
+        f" within {100 * CLOSE:.0f} %. Every training has at least {SOONEST} epochs, so agreement"
+        f" near {SOONEST} epochs is weak evidence. In the paper {len(longer)} cells train clearly"
+        f" longer; {longer['close'].sum()} of these {len(longer)} cells agree."
     )
 
 
 def training_epochs_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells whose lengths differ, the most different first."""
+    """Return the cells whose numbers of epochs are not close, sorted by how much they differ."""
     differ = cells[~cells["close"]].drop(columns="close")
     differ = differ.sort_values("ratio", key=lambda ratio: -np.abs(np.log(ratio)))
     return differ.round({"ours": 0, "paper": 0, "ratio": 2}).astype({"ours": int, "paper": int})

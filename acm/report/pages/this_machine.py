@@ -19,7 +19,7 @@ def environment() -> dict[str, str]:
     facts |= {package: importlib.metadata.version(package) for package in _PACKAGES}
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     return facts | {
-        "commit": commit() or "not a checkout",
+        "commit": commit() or "not a Git checkout",
         "CPU": f"{processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} in use",
         "GPU": gpu,
     }

@@ -69,6 +69,6 @@ def test_intervals_are_told_from_standard_deviations():
     assert sage["probability"] == probability(1.2, sage["chance"], 10) and sage["interval"]
     table = printed_std_table(found)
     assert list(table["cells"]) == [2] * 5 and list(table["± too small"]) == [1] * 5
-    assert list(table["± taken for an interval"]) == [1] * 5
+    assert list(table["± read as an interval"]) == [1] * 5
     said = printed_std_sentence(found)
-    assert f"5 of {len(found)} ± are smaller" in said and "We take 5 of these for" in said
+    assert f"5 of {len(found)} ± are so small" in said and "We read 5 of these 5 ±" in said

@@ -39,7 +39,7 @@ def test_a_split_that_is_missing_or_repeated_is_refused():
     whole = records()
     texas = records("texas", splits=7)
     for odd in (whole[1:], [*whole, whole[1]], [*whole[:4], *whole[5:]], whole + texas):
-        with pytest.raises(UsageError, match="GCN on cora: each split of the cells is needed"):
+        with pytest.raises(UsageError, match="GCN on cora needs one record of every split"):
             split_sensitivity(odd, first=3)
 
 
@@ -51,10 +51,10 @@ def test_the_sentence_has_the_numbers_of_the_cells():
     )
     largest = found["difference"].item() / found["SE"].item()
     assert split_sensitivity_sentence(found) == (
-        "On the first splits 1 of the 1 cells agree with the paper within 2 standard errors, on all"
-        " splits 0 do. The mean difference from the paper is +0.01 points on the first splits, and"
-        " −1.99 on all. The largest difference between the first splits and the others is"
-        f" {largest:.1f} of its standard errors."
+        "On the first splits 1 of the 1 cells agree with the paper within 2 standard errors; on all"
+        " splits 0 cells agree. Our mean minus the paper's is +0.01 points on average on the first"
+        " splits, and −1.99 points on all splits. Between the first and the other splits, the"
+        f" largest difference of our means is {largest:.1f} standard errors."
     )
     assert (
         found["verdict, first"].item() == "reproduced" and found["verdict, all"].item() == "lower"

@@ -71,4 +71,4 @@ def test_of_lengths_that_the_rule_leaves_open_it_is_said_how_many_agree():
     # The second is not longer by 15 %, though only just.
     said = training_epochs_sentence(lengths((202, 202), (202, 232), (300, 310), (300, 400)))
     assert "Of 4 cells whose times the paper prints, 3 (75 %)" in said
-    assert said.endswith("Of the 2 cells that train longer in the paper, 1 do so here.")
+    assert said.endswith("In the paper 2 cells train clearly longer; 1 of these 2 cells agree.")
