@@ -1,10 +1,8 @@
 """Find, download and check the raw files of the data sets.
 
-Functions raise `UsageError` for an unknown name, and for a file that cannot be had or is wrong.
-
-Environment variables:
-    ACM_DATA_MIRROR: A folder or http(s) address that replaces the public base address.
-    ACM_DATA_CACHE: The folder of downloaded files.
+`ACM_DATA_MIRROR`, a folder or an http(s) address, replaces the public base address.
+`ACM_DATA_CACHE` is the folder of downloads. Functions raise `UsageError` for an unknown name, and
+for a file that cannot be had or is wrong.
 """
 
 from __future__ import annotations
@@ -24,10 +22,10 @@ TIMEOUT, MINIMUM_RATE = 20, 1024  # seconds without data, and bytes per second
 
 
 class FileStatus(NamedTuple):
-    """The state of a raw file: "ok", "missing" or "damaged", with what is on disk."""
+    """The state of a raw file, with what is on disk."""
 
     file: RawFile
-    state: str
+    state: str  # "ok", "missing" or "damaged"
     location: Path
     found_size: int | None = None
     found_sha256: str | None = None
