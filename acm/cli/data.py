@@ -56,11 +56,6 @@ def _verify(args) -> int:
         line = f"{status.state:8} {status.file.dataset}  {status.file.path}"
         if status.state != "ok":
             bad += 1
-        if status.state not in ("ok", "missing"):
-            line += (
-                f"  {status.found_size} bytes, sha256 {status.found_sha256}; expected"
-                f" {status.file.size} bytes, sha256 {status.file.sha256}"
-            )
         print(line)
     if not bad:
         print("every file agrees with the registry")
