@@ -54,11 +54,6 @@ class Graph:
     y: Tensor  # labels, `[N]`; `prepare` sets unknown labels to 0
     known: Tensor | None  # mask `[N]` of the nodes with known labels; None means all nodes
 
-    @property
-    def num_nodes(self) -> int:
-        """N."""
-        return self.y.numel()
-
     @cached_property
     def num_classes(self) -> int:
         """C, the largest label plus one."""
@@ -67,7 +62,7 @@ class Graph:
     @cached_property
     def degree(self) -> Tensor:
         """The number of neighbors of each node, `[N]`."""
-        return torch.bincount(self.node, minlength=self.num_nodes)
+        return torch.bincount(self.node, minlength=len(self.y))
 
     @cached_property
     def known_labels(self) -> Tensor:
