@@ -91,14 +91,14 @@ def main() -> None:
         parser.add_argument(option, nargs="+", choices=names, metavar="NAME", help="these only")
     args = parser.parse_args()
     from acm.experiments import Workers, recipe, search
-    from acm.report.cells import split_scheme
+    from acm.report.cells import PRINTED
 
     for model, graph, space, strategy in cells(args.models, args.graphs):
         if model in _AS_PRINTED:
             printed = recipe(model, graph)
             fixed = ("lr", "weight_decay", "hidden")
             space = {name: [getattr(printed, name)] for name in fixed} | space
-        splits = split_scheme(model, graph)
+        splits = PRINTED[model, graph].split_scheme
         outcome = search(
             graph, model, splits, space=space, strategy=strategy, store=args.store,
             progress=False, workers=Workers("processes"),

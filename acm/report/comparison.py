@@ -11,13 +11,27 @@ from acm import paper
 from acm.errors import UsageError
 from acm.experiments import Record, Trial
 from acm.registry import MODELS
-from acm.report.numbers import signed
 
 #: How Table 2 names the channels of an ablation.
 _ABLATION = {"low+high": "LP+HP", "low+identity": "LP+Identity"}
 
+#: What all records of a cell have in common.
+_FIELDS = tuple(f.name for f in fields(Trial) if f.name != "split")
+
 #: Two means are compatible if they differ by at most this many standard errors.
 LIMIT = 2.0
+
+
+def signed(number: float, decimals: int = 2) -> str:
+    """Write a difference with its sign, `+` or `−`; a value that rounds to zero has no sign.
+
+    >>> signed(-1.05), signed(2, 1), signed(-0.001), signed(float("nan"))
+    ('−1.05', '+2.0', '0.00', '–')
+    """
+    if math.isnan(number):
+        return "–"
+    shown = f"{number:+.{decimals}f}"
+    return shown.replace("-", "−") if shown.strip("+-0.") else shown[1:]
 
 
 def verdict_of(delta: float, standard_error: float) -> str:
@@ -29,12 +43,10 @@ def verdict_of(delta: float, standard_error: float) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Hold our test accuracy of one cell and the paper's, in percent.
+    """Our test accuracy of one cell and the paper's, in percent; one record per split.
 
-    Attributes:
-        records: The records of the cell, one per split.
-        paper_value: The paper's printed value, or `None` if the paper prints none.
-        mean, std: Our mean and sample standard deviation; `std` is NaN for a single split.
+    `std` is the sample standard deviation, NaN for a single split. `paper_value` is `None` if the
+    paper prints no such cell.
     """
 
     records: tuple[Record, ...]
@@ -66,21 +78,15 @@ class Comparison:
         return math.hypot(self.std / math.sqrt(len(self.records)), self.paper_value.standard_error)
 
     @property
-    def same_splits(self) -> bool:
-        """Whether our splits are drawn by the same rule as the paper's."""
-        ours = self.records[0].split_scheme
-        return self.paper_value is None or self.paper_value.split_scheme == ours
-
-    @property
     def verdict(self) -> str:
-        """`"reproduced"`, `"higher"`, `"lower"` or `"not comparable"`.
+        """`"reproduced"`, `"higher"`, `"lower"`, or `"not comparable"`.
 
-        A cell is not comparable if a mean or a standard deviation is missing, or if the two results
-        use different kinds of splits.
+        Not comparable are cells without a mean or a standard deviation, or of other splits.
         """
-        if math.isnan(self.standard_error) or not self.same_splits:
+        error = self.standard_error
+        if math.isnan(error) or self.paper_value.split_scheme != self.records[0].split_scheme:
             return "not comparable"
-        return verdict_of(self.delta, self.standard_error)
+        return verdict_of(self.delta, error)
 
     def sentence(self) -> str:
         """Return the comparison as a sentence."""
@@ -96,8 +102,7 @@ class Comparison:
             f"{ours}; the paper has {self.paper_value.shown} ({source}),"
             f" a difference of {signed(self.delta)} points"
         )
-        if not self.same_splits:
-            scheme = self.paper_value.split_scheme
+        if (scheme := self.paper_value.split_scheme) != first.split_scheme:
             return f"{both}; there is no verdict, because the paper's number is of {scheme} splits."
         if self.verdict == "not comparable":
             return f"{both}; there is no verdict, because a standard deviation is missing."
@@ -107,13 +112,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Hold the mean difference of several cells, which are assumed to be independent.
+    """The mean difference of several cells in points, if the cells are independent.
 
-    Attributes:
-        below, cells: How many of the cells are below the paper's number.
-        delta: The mean difference, in points.
-        standard_error: The standard error of `delta`.
-        p_value: The two-sided p-value of the sign test.
+    `below` of the `cells` are below the paper's; `p_value` is that of the two-sided sign test.
     """
 
     below: int
@@ -133,11 +134,7 @@ class Pooled:
 
 
 def pooled(comparisons: Sequence[Comparison]) -> Pooled:
-    """Pool the differences of all comparable cells.
-
-    Raises:
-        UsageError: If no cell is comparable.
-    """
+    """Return the mean difference of all comparable cells; without one, raise `UsageError`."""
     comparable = [c for c in comparisons if c.verdict != "not comparable"]
     if not comparable:
         raise UsageError("no cell is comparable: each needs a printed mean and two splits")
@@ -152,7 +149,7 @@ def by_cell(records: Sequence[Record]) -> list[list[Record]]:
     """Group records by cell, in the order of each cell's first record."""
     cells: dict[tuple, list[Record]] = {}
     for record in records:
-        cells.setdefault(_key(record), []).append(record)
+        cells.setdefault(tuple(getattr(record, name) for name in _FIELDS), []).append(record)
     return list(cells.values())
 
 
@@ -162,32 +159,19 @@ def compare_cells(records: Sequence[Record]) -> list[Comparison]:
 
 
 def compare(records: Sequence[Record]) -> Comparison:
-    """Compare the records of one cell with the paper's number.
+    """Compare the records of one cell with the paper's number; refuse those of several cells.
 
-    Fixed splits are compared with Table 8. Random splits are compared with Table 3, or with Table 2
-    if a channel or the mixing is left out. Sparse splits are compared with the numbers of Table 3
-    that use sparse splits.
-
-    Raises:
-        UsageError: If there is no record, or if the records are of several cells.
+    Fixed splits are compared with Table 8, random and sparse splits with Table 3, and random splits
+    without some channel or the mixing with Table 2.
     """
     if not records:
         raise UsageError("there is no record to compare")
-    keys = [_key(record) for record in records]
-    differing = [name for name, *values in zip(_FIELDS, *keys) if len(set(values)) > 1]
+    differing = [name for name in _FIELDS if len({getattr(r, name) for r in records}) > 1]
     if differing:
         raise UsageError(f"the records are of several cells: they differ in {', '.join(differing)}")
     accuracy = [100 * record.test_accuracy for record in records]
     std = statistics.stdev(accuracy) if len(accuracy) > 1 else math.nan
     return Comparison(tuple(records), _paper_value(records[0]), statistics.fmean(accuracy), std)
-
-
-_FIELDS = tuple(f.name for f in fields(Trial) if f.name != "split")
-
-
-def _key(record: Record) -> tuple:
-    """Return what all records of a cell have in common."""
-    return tuple(getattr(record, name) for name in _FIELDS)
 
 
 def _paper_value(record: Record) -> paper.PrintedValue | None:
@@ -208,11 +192,7 @@ def _paper_value(record: Record) -> paper.PrintedValue | None:
 
 
 def agreement(record: Record, stored: Record) -> str:
-    """Return in words whether a training run agrees with a stored record of the same trial.
-
-    Raises:
-        UsageError: If the two records are of different trials.
-    """
+    """Return in words whether a training run agrees with a stored record of the same trial."""
     if record.trial != stored.trial:
         raise UsageError("the two records are of different trials")
     if record.outcome == stored.outcome:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from acm.data import random_split
-from acm.errors import UsageError, check_whole
+from acm.errors import UsageError
 from acm.experiments import Record
 from acm.experiments.recipes import in_words
 from acm.report.comparison import by_cell
@@ -18,17 +18,12 @@ from acm.report.comparison import by_cell
 
 @dataclass(frozen=True)
 class Selection:
-    """Hold the results of choosing one configuration by its mean accuracy over splits, in percent.
+    """The results of choosing one configuration by its mean accuracy over splits, in percent.
 
-    `same` and `fresh` are means over all ways to divide the splits into two halves. On the first
-    half, the configuration with the best test accuracy is chosen.
-
-    Attributes:
-        configurations, splits: The numbers of configurations and splits.
-        best_test: The test mean of the configuration with the best test accuracy.
-        best_val: The test mean of the configuration with the best validation accuracy.
-        same: The test mean of the chosen configurations on the half on which they are chosen.
-        fresh: The test mean of the same configurations on the other half.
+    `best_test` and `best_val` are the test means of the configurations with the best test and the
+    best validation accuracy. `same` and `fresh` are means over all ways to divide the splits into
+    two halves: the configuration with the best test accuracy on the first half has `same` on this
+    half, and `fresh` on the other.
     """
 
     configurations: int
@@ -40,7 +35,7 @@ class Selection:
 
     @property
     def optimism(self) -> float:
-        """The optimism of the choice by test accuracy, in points: `same` minus `fresh`."""
+        """The optimism of the choice by test accuracy, in points."""
         return self.same - self.fresh
 
     def sentence(self) -> str:
@@ -57,47 +52,29 @@ class Selection:
 def selection_optimism(records: Sequence[Record]) -> Selection:
     """Measure by how many points selection by test accuracy overstates the result.
 
-    Args:
-        records: The records of two or more cells, all on the same two or more splits.
-
-    Raises:
-        UsageError: If there are fewer cells or splits, or if the cells have different splits.
+    `records` are those of two or more cells, all on the same two or more splits.
     """
     cells = [sorted(cell, key=lambda r: r.split) for cell in by_cell(records)]
-    splits = {tuple(r.split for r in cell) for cell in cells}
-    if len(cells) < 2 or len(splits) != 1 or len(cells[0]) < 2:
-        raise UsageError(
-            f"{len(cells)} cells on {len(splits)} sets of splits: two or more cells, all on the"
-            " same two or more splits are needed"
-        )
+    if len({tuple(r.split for r in cell) for cell in cells}) != 1:
+        raise UsageError("the configurations must all be trained on the same splits")
     test, val = _accuracies(cells)
     same, fresh = [], []
-    columns = range(test.shape[1])
-    for half in combinations(columns, len(columns) // 2):
-        other_half = [k for k in columns if k not in half]
+    splits = range(test.shape[1])
+    for half in combinations(splits, len(splits) // 2):
         best = test[:, half].mean(1).argmax()
         same.append(test[best, half].mean())
-        fresh.append(test[best, other_half].mean())
-    return Selection(
-        *test.shape,
-        best_test=test.mean(1).max(),
-        best_val=test.mean(1)[val.mean(1).argmax()],
-        same=np.mean(same),
-        fresh=np.mean(fresh),
-    )
+        fresh.append(np.delete(test[best], half).mean())
+    by_val = test.mean(1)[val.mean(1).argmax()]
+    return Selection(*test.shape, test.mean(1).max(), by_val, np.mean(same), np.mean(fresh))
 
 
 @dataclass(frozen=True)
 class ChosenByTest:
-    """Hold the best of many configurations by test accuracy, each measured on different splits.
+    """The best of many configurations by test accuracy, each measured on separate splits.
 
-    Attributes:
-        configurations, splits: The number of configurations, and of splits per configuration.
-        best: The test mean of the best configuration by test accuracy, in percent.
-        std: The standard deviation of this test accuracy over the splits, in points.
-        hyperparameters: The hyperparameters of this configuration.
-        by_validation: The test mean of the best configuration by validation, in percent.
-        typical: The median of all test means, in percent.
+    Accuracies are test means in percent: of the `best` configuration by test accuracy, with its
+    `std` over the splits and its hyperparameters, of the best `by_validation`, and the median of
+    all configurations (`typical`).
     """
 
     configurations: int
@@ -119,29 +96,17 @@ class ChosenByTest:
 
 
 def chosen_by_test(records: Sequence[Record]) -> ChosenByTest:
-    """Choose the best configuration by test accuracy, each measured on separate splits.
-
-    Args:
-        records: The records of two or more cells, each on the same number of splits.
-
-    Raises:
-        UsageError: If there are fewer cells, single splits, or different numbers of splits.
-    """
+    """Choose the best configuration by test accuracy, each measured on equally many splits."""
     cells = by_cell(records)
-    counts = {len(cell) for cell in cells}
-    if len(cells) < 2 or len(counts) != 1 or counts == {1}:
-        raise UsageError(
-            f"{len(cells)} configurations with {sorted(counts)} splits: two or more configurations,"
-            " each on the same number of splits, at least two, are needed"
-        )
+    if len({len(cell) for cell in cells}) != 1:
+        raise UsageError("the configurations must all be trained on equally many splits")
     test, val = _accuracies(cells)
     best = int(test.mean(1).argmax())
-    first = cells[best][0]
     return ChosenByTest(
         *test.shape,
         best=test[best].mean(),
         std=test[best].std(ddof=1),
-        hyperparameters={n: getattr(first, n) for n in ("lr", "weight_decay", "dropout")},
+        hyperparameters={n: getattr(cells[best][0], n) for n in ("lr", "weight_decay", "dropout")},
         by_validation=test[val.mean(1).argmax()].mean(),
         typical=float(np.median(test.mean(1))),
     )
@@ -153,22 +118,12 @@ def _accuracies(cells: Sequence[Sequence[Record]]) -> tuple[np.ndarray, np.ndarr
     return test, np.array([[r.val_accuracy for r in cell] for cell in cells])
 
 
-#: A printed number is rounded by at most this many points.
-_ROUNDED = 0.005
-
-
 @dataclass(frozen=True)
 class MajorityBaseline:
-    """Hold the distribution of the mean test accuracy of predicting the majority class.
+    """The distribution of the mean test accuracy of predicting the majority class.
 
-    The distribution depends on the random splits alone. `random_split` fixes how many nodes of each
-    class are not used for training, and shuffles these nodes. The number of test nodes of the
-    majority class is therefore hypergeometric.
-
-    Attributes:
-        splits: The number of splits that the accuracy is averaged over.
-        accuracy: The possible values of the mean, in percent, ascending.
-        probability: The probability of each value.
+    `accuracy` holds the possible values of the mean over `splits` random splits, in percent and
+    ascending; `probability` holds the probability of each value.
     """
 
     splits: int
@@ -187,11 +142,11 @@ class MajorityBaseline:
 
     def reached(self, accuracy: float) -> float:
         """Return the probability that random splits give at least this accuracy, in percent."""
-        return float(self.probability[self.accuracy >= accuracy - _ROUNDED].sum())
+        # The published accuracy is rounded by at most half a unit of its last digit.
+        return float(self.probability[self.accuracy >= accuracy - 0.005].sum())
 
     def best_of(self, draws: int) -> float:
         """Return the expected accuracy of the best of several draws of the splits, in percent."""
-        check_whole("draws", draws, 1)
         below = np.cumsum(self.probability) ** draws
         return float(self.accuracy @ np.diff(below, prepend=0))
 
@@ -206,16 +161,11 @@ class MajorityBaseline:
 
 
 def majority_baseline(y: Sequence[int], splits: int = 10) -> MajorityBaseline:
-    """Return the accuracy distribution of the majority class over random splits.
+    """Return the accuracy distribution of the majority class of `y`, `[N]`, over random splits.
 
-    Args:
-        y: Labels, `[N]`.
-        splits: The number of random splits that the accuracy is averaged over.
-
-    Raises:
-        UsageError: If `random_split` refuses the labels, or if `splits` is not positive.
+    `random_split` fixes how many nodes of each class are not used for training, and shuffles these
+    nodes. The number of test nodes of the majority class is therefore hypergeometric.
     """
-    check_whole("splits", splits, 1)
     y = np.asarray(y)
     split = random_split(y, 0)  # the class counts of the training nodes are the same for all seeds
     not_trained = np.bincount(y[~split.train.numpy()])
@@ -224,6 +174,5 @@ def majority_baseline(y: Sequence[int], splits: int = 10) -> MajorityBaseline:
     probability = np.ones(1)
     for _ in range(splits):
         probability = np.convolve(probability, one_split)
-    return MajorityBaseline(
-        splits, 100 * np.arange(probability.size) / (splits * tested), probability
-    )
+    accuracy = 100 * np.arange(probability.size) / (splits * tested)
+    return MajorityBaseline(splits, accuracy, probability)
