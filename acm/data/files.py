@@ -1,15 +1,12 @@
 """Find, download and check the raw files of the data sets.
 
-Functions raise `UsageError` for an unknown name, and for a file that cannot be had or is wrong.
-
-Environment variables:
-    ACM_DATA_MIRROR: A folder or http(s) address that replaces the public base address.
-    ACM_DATA_CACHE: The folder of downloaded files.
+`ACM_DATA_MIRROR`, a folder or an http(s) address, replaces the public base address.
+`ACM_DATA_CACHE` is the folder of downloads. Functions raise `UsageError` for an unknown name, and
+for a file that cannot be had or is wrong.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Iterable
@@ -24,13 +21,11 @@ TIMEOUT, MINIMUM_RATE = 20, 1024  # seconds without data, and bytes per second
 
 
 class FileStatus(NamedTuple):
-    """The state of a raw file: "ok", "missing" or "damaged", with what is on disk."""
+    """The state of a raw file, and the path that was looked at last."""
 
     file: RawFile
-    state: str
+    state: str  # "ok", "missing" or "damaged"
     location: Path
-    found_size: int | None = None
-    found_sha256: str | None = None
 
 
 def cache_folder() -> Path:
@@ -63,16 +58,15 @@ def _paths(file: RawFile) -> list[Path]:
 
 def _status(file: RawFile) -> FileStatus:
     """Check the cached copy; unless it is right, check the copy of a folder mirror."""
+    import pooch
+
     for path in _paths(file):
-        status = FileStatus(file, "missing", path)
+        state = "missing"
         if path.is_file():
-            with path.open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            state = "ok" if sha256 == file.sha256 else "damaged"
-            status = FileStatus(file, state, path, path.stat().st_size, sha256)
-        if status.state == "ok":
+            state = "ok" if pooch.file_hash(path) == file.sha256 else "damaged"
+        if state == "ok":
             break
-    return status
+    return FileStatus(file, state, path)
 
 
 def _address(file: RawFile) -> tuple[str, str]:

@@ -78,6 +78,7 @@ def describe(name: str) -> pd.Series:
     row = _rows(data.x) if data.x.layout == torch.sparse_csr else data.x.nonzero()[:, 0]
     others = data.edge_index[0, data.edge_index[0] != data.edge_index[1]]
     counts = {
+        "name": name,
         "nodes": data.num_nodes,
         "raw_rows": data.raw_rows,
         "directed_edges": data.directed_edges,

@@ -55,10 +55,8 @@ def adjacency(
     if edge_weight is None:
         edge_weight = torch.ones(source.numel(), device=edge_index.device)
     if edge_weight.shape != source.shape:
-        shape = list(edge_weight.shape)
-        raise UsageError(
-            f"edge_weight has shape {shape}, not one for each of the {len(source)} edges"
-        )
+        got = f"edge_weight has shape {list(edge_weight.shape)}"
+        raise UsageError(f"{got}, not one for each of the {len(source)} edges")
     return SparseMatrix.from_coo(target, source, _as_real(edge_weight), (n, n))
 
 

@@ -49,7 +49,7 @@ def node_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventio
     """
     graph = _graph(edge_index, y, conventions)
     same = graph.node[graph.y[graph.node] == graph.y[graph.neighbor]]
-    share = torch.bincount(same, minlength=graph.num_nodes).double() / graph.degree
+    share = torch.bincount(same, minlength=len(graph.y)).double() / graph.degree
     return float(share[graph.degree > 0].mean())
 
 
@@ -71,7 +71,7 @@ def class_homophily(edge_index: Edges, y: Tensor, **conventions: Unpack[Conventi
         raise UsageError("y has one class: H_class divides by C - 1")
     counts = _edge_counts(graph)
     share = counts.diagonal() / counts.sum(1).clamp(min=1)
-    expected = graph.class_sizes.double() / graph.num_nodes
+    expected = graph.class_sizes.double() / len(graph.y)
     return float((share - expected).clamp(min=0).sum() / (graph.num_classes - 1))
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from acm.metrics.graph import Graph
 
-_UNIT = 2.0**-53  # the largest relative error of rounding a real number to float64
+UNIT = 2.0**-53  # the largest relative error of rounding a real number to float64
 _TINY = 2.0**-1000  # exceeds any underflow in a sum of products of order one
 
 
@@ -54,7 +54,7 @@ def _neighbor_counts(
     graph: Graph, in_z: Tensor | None, renormalize: bool = True
 ) -> tuple[Tensor, Tensor]:
     """Return `Ã Z`, the neighbors of known nodes by class, `[n, C]`, and degrees from 1, `[n]`."""
-    classes, n = graph.num_classes, graph.num_nodes
+    classes, n = graph.num_classes, len(graph.y)
     entry = (graph.node * classes).add_(graph.y[graph.neighbor])
     if in_z is not None:
         entry = entry[in_z[graph.neighbor]]
@@ -100,7 +100,7 @@ def signs(rows: Tensor, y: Tensor, weights: np.ndarray) -> Tensor:
     value = terms.sum(1)
     # Each term is rounded at most K + 3 times: weight, product and sums. The factor 2 covers the
     # rounding of the bound.
-    bound = 2 * (rows.size(1) + 3) * _UNIT * terms.abs().sum(1) + _TINY * rows.abs().sum(1)
+    bound = 2 * (rows.size(1) + 3) * UNIT * terms.abs().sum(1) + _TINY * rows.abs().sum(1)
     sign = value.sign().to(torch.int8)
     # A row of zero weights compares 0 with 0, whatever the counts are.
     zero = torch.from_numpy((weights == 0).all(1)).to(rows.device)[y]

@@ -18,9 +18,9 @@ from torch.nn.functional import one_hot
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
+from acm.metrics.exact import UNIT
 from acm.metrics.graph import Graph
 
-_UNIT = 2.0**-53  # the largest relative error of rounding a real number to float64
 _TINY = 2.0**-900  # exceeds any underflow, since features are scaled to order one
 _FILTER_ROUNDINGS = 16  # a generous count: reciprocal, products, identity
 
@@ -84,7 +84,7 @@ class Aggregation:
         crow = torch.cat([graph.degree.new_zeros(1), graph.degree.cumsum(0)])
         ones = torch.ones(graph.node.numel(), dtype=torch.float64, device=crow.device)
         self.graph, self.scale = graph, (graph.degree + 1).double().reciprocal()
-        self.adjacency = SparseMatrix(crow, graph.neighbor, ones, (graph.num_nodes,) * 2)
+        self.adjacency = SparseMatrix(crow, graph.neighbor, ones, (len(graph.y),) * 2)
         # The largest number of roundings of one term of `Â Âᵀ Z`.
         longest_column = int(torch.bincount(graph.neighbor, minlength=1).max())
         self.roundings = int(graph.degree.max()) + longest_column + _FILTER_ROUNDINGS
@@ -173,7 +173,7 @@ def _sums(
     # A comparison adds at most C + 4 roundings. The factor 2 covers the rounding of the bound. A
     # row of M X that holds only zeros has sums of exactly 0.
     roundings += graph.num_classes + 4
-    error = 2 * roundings * _UNIT * bound + _TINY
+    error = 2 * roundings * UNIT * bound + _TINY
     known = slice(None) if graph.known is None else graph.known
     own_class = one_hot(graph.known_labels, graph.num_classes).bool()
     sums = []

@@ -47,24 +47,12 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Graph:
-    """A binary adjacency matrix as sorted pairs (v, u) with `A[v, u] = 1`, and the known labels.
+    """A binary adjacency matrix as sorted pairs (v, u) with `A[v, u] = 1`, and the known labels."""
 
-    Attributes:
-        node: v of each pair, `[E]`, sorted.
-        neighbor: u of each pair, `[E]`.
-        y: Labels, `[N]`; `prepare` sets unknown labels to 0.
-        known: Mask `[N]` of the nodes with known labels; None means all nodes.
-    """
-
-    node: Tensor
-    neighbor: Tensor
-    y: Tensor
-    known: Tensor | None
-
-    @property
-    def num_nodes(self) -> int:
-        """N."""
-        return self.y.numel()
+    node: Tensor  # v of each pair, `[E]`, sorted
+    neighbor: Tensor  # u of each pair, `[E]`
+    y: Tensor  # labels, `[N]`; `prepare` sets unknown labels to 0
+    known: Tensor | None  # mask `[N]` of the nodes with known labels; None means all nodes
 
     @cached_property
     def num_classes(self) -> int:
@@ -74,7 +62,7 @@ class Graph:
     @cached_property
     def degree(self) -> Tensor:
         """The number of neighbors of each node, `[N]`."""
-        return torch.bincount(self.node, minlength=self.num_nodes)
+        return torch.bincount(self.node, minlength=len(self.y))
 
     @cached_property
     def known_labels(self) -> Tensor:
@@ -119,9 +107,7 @@ def prepare(
 ) -> Graph:
     """Check the input of a metric and return its graph; `Conventions` describes the arguments.
 
-    Raises:
-        UsageError: A shape, type or option is invalid, there are no nodes, a node index or a label
-            is out of range, or no label is known.
+    An invalid option, shape, type, node index or label is a `UsageError`.
     """
     check_options(direction=direction, loops=loops)
     y, edge_index = _integers("y", y, "[N]"), _integers("edge_index", edge_index, "[2, E]")

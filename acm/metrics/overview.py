@@ -64,7 +64,7 @@ def all_metrics(
     scores["H_agg^M"] = Score(sign, ties=ties, modified=True)
     scores["DD(Z)"] = Score(exact.diversification_signs(graph), ties=ties)
     if x is not None:
-        prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
+        prepared = features.prepare_features(x, len(graph.y), normalize_features)
         scores |= _feature_metrics(prepared, graph, features.Aggregation(graph), ties)
     return scores
 
@@ -114,7 +114,7 @@ def estimates(
     """
     check_options(neighbor_labels=neighbor_labels)
     graph = prepare(edge_index, y)
-    prepared = features.prepare_features(x, graph.num_nodes, normalize=True)
+    prepared = features.prepare_features(x, len(graph.y), normalize=True)
     low = features.Aggregation(graph)
     results = []
     for mask in masks:

@@ -75,8 +75,7 @@ def aggregation_homophily(
     similar to those of v's class as to those of the other classes.
 
     Args:
-        edge_index, y, ties, conventions: As in the module. An unknown label has a row of zeros in
-            Z.
+        edge_index, y, ties, conventions: As in the module. Unknown labels have rows of zeros in Z.
         renormalize: False means :math:`\hat A = D^{-1} A`, where no node counts itself.
         modified: Return :math:`H_\text{agg}^M`.
 
@@ -129,7 +128,7 @@ def aggregation_similarity(
             raise UsageError("edge_index is None: only filter='identity' works without edges")
         edge_index = torch.empty(2, 0, dtype=torch.long, device=y.device)
     graph = two_classes(prepare(edge_index, y, **conventions))
-    prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
+    prepared = features.prepare_features(x, len(graph.y), normalize_features)
     low = None if filter == "identity" else features.Aggregation(graph)
     return Score(*features.aggregation_signs(prepared, graph, filter, low), ties)
 
@@ -165,6 +164,6 @@ def diversification_distinguishability(
     graph = two_classes(prepare(edge_index, y, **conventions))
     if x is None:
         return Score(exact.diversification_signs(graph, graph.known), ties=ties)
-    prepared = features.prepare_features(x, graph.num_nodes, normalize_features)
+    prepared = features.prepare_features(x, len(graph.y), normalize_features)
     signs = features.diversification_signs(prepared, graph, features.Aggregation(graph))
     return Score(*signs, ties)
