@@ -19,8 +19,8 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from acm.experiments import Store, run_trials, trials_of
-    from acm.experiments.recipes import complete, in_words, read_options
+    from acm.experiments import Store, recipe, run_trials, trials_of
+    from acm.experiments.recipes import in_words, read_options
     from acm.kernels.memory import keep_freed_memory
     from acm.report.comparison import compare
 
@@ -34,7 +34,7 @@ def main(args) -> None:
     if first.channels:
         settings["channels"] = first.channels + ", not mixed" * (not first.mix)
     print(f"{first.model} on {first.dataset}: {in_words(settings)}")
-    print(complete(first.model, first.dataset, first.split_scheme, values).sentence())
+    print(recipe(first.model, first.dataset, first.split_scheme, values).sentence())
     total = f"of {len(trials)} trials are in {args.store}"
     interruptible(lambda: f"{len(store.find(trials))} {total}")
     records = run_trials(trials, store, args.device, not args.quiet, workers)

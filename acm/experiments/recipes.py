@@ -215,6 +215,3 @@ def _chosen_rows() -> dict[tuple[str, str, str], dict[str, str]]:
     with Path(__file__).with_name("recipes.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {(row["model"], row["dataset"], row["split_scheme"]): row for row in rows}
-
-
-complete = recipe  # the name that acm.cli uses
