@@ -89,7 +89,7 @@ class Stack:
         def view(values: Tensor) -> Tensor:
             return values if self.stacked else values[0]
 
-        for number, (layer, p) in enumerate(zip(self.layers, self.p)):
+        for number, (layer, p) in enumerate(zip(self.layers, self.p) if training else ()):
             layer.p, layer.key = view(p), view(self.key)
             # A new tensor each time, since a gradient may still need the last draws.
             layer.counter = torch.full_like(layer.key, beginning(epoch, number))
