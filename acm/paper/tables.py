@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from acm.errors import UsageError, unknown
 DATA = Path(__file__).parent / "data"
 #: Half the width of the interval that holds 95 % of a normal distribution, in its σ.
 _NORMAL_95 = 1.96
+#: How `typed` reads the text of a field, by the annotation.
 _CONVERT = {
     "int": int,
     "int | None": int,
@@ -163,35 +164,33 @@ def printed_values(key: str) -> tuple[PrintedValue, ...]:
     table = find_table(key, "values", "hyperparameters")
     cells = []
     for r in records(table.key):
-        shared = r | {"table": table.key}
         if table.kind == "values":
-            text = r["raw"] or (f"{r['mean']} ± {r['std']}" if r["std"] else r["mean"])
-            outcomes = [{"text": text, "unit": table.unit if r["dataset"] else ""}]
             place, row = table.place, f"{r['row']} {r.get('components', '')}".strip()
+            text = r["raw"] or (f"{r['mean']} ± {r['std']}" if r["std"] else r["mean"])
+            outcomes = [r | {"text": text, "unit": table.unit if r["dataset"] else ""}]
         else:
-            result = {"column": "results", "unit": "%", "mean": r["results"]}
-            outcomes = [result | {"text": f"{r['results']} ± {r['std']}", "damaged": ""}]
-            for name, unit, mean in (("epoch", "ms", r["epoch_ms"]), ("total", "s", r["total_s"])):
-                broken = r["damaged"] if unit == "s" else ""
-                time = {"column": f"average {name} time", "unit": unit, "mean": mean, "std": ""}
-                time["text"] = r["raw"] if broken else mean and f"{mean}{unit}"
-                outcomes.append(time | {"damaged": broken, "status": "" if mean else "blank"})
             place, row = f"{table.place}, {r['block']}", r["row"]
-        for outcome in outcomes:
-            cell = shared | outcome
+            outcomes = [r | outcome for outcome in _outcomes(r)]
+        for cell in outcomes:
             source = f'{place}, row "{row}", column "{cell["column"]}"'
-            cells.append(typed(PrintedValue, cell | {"source": source}))
+            cells.append(typed(PrintedValue, cell | {"table": table.key, "source": source}))
     return tuple(cells)
 
 
+def _outcomes(r: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the accuracy and both times of a row of hyperparameters, each as a cell."""
+    text = f"{r['results']} ± {r['std']}"
+    yield {"column": "results", "unit": "%", "mean": r["results"], "text": text, "damaged": ""}
+    times = ("epoch", "ms", r["epoch_ms"], ""), ("total", "s", r["total_s"], r["damaged"])
+    for name, unit, mean, damaged in times:
+        text = r["raw"] if damaged else mean and f"{mean}{unit}"
+        time = {"column": f"average {name} time", "unit": unit, "mean": mean, "std": ""}
+        yield time | {"text": text, "damaged": damaged, "status": "" if mean else "blank"}
+
+
 #: The keywords of `printed`, with the attributes of a cell that they name.
-_SELECTORS = {
-    "model": ("name", "row"),
-    "row": ("name", "row"),
-    "components": ("components",),
-    "dataset": ("dataset",),
-    "column": ("column",),
-}
+_SELECTORS = {name: (name,) for name in ("components", "dataset", "column")}
+_SELECTORS |= dict.fromkeys(("model", "row"), ("name", "row"))
 
 
 def printed(table: str, **names: str) -> PrintedValue:
