@@ -103,7 +103,7 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
     attributes = {"stackable": getattr(make, "stackable", False), "options": options} | attributes
     if taken := {"lr", "weight_decay"} & set(attributes["options"]):
         wrong = ", ".join(sorted(taken))
-        raise UsageError(f"{name} has a hyperparameter {wrong}, as every training: rename it")
+        raise UsageError(f"{name} has a hyperparameter {wrong}: every training has one, rename it")
     MODELS[name] = Entry(name, constructor, equation, user=True, **attributes)
     return MODELS[name]
 
