@@ -17,11 +17,7 @@ class UsageError(ValueError):
 def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> UsageError:
     """Return the error for a name that is not valid; the error suggests the nearest valid name.
 
-    Args:
-        kind: What the name refers to, in the singular: "model".
-        name: The unknown name.
-        valid: All valid names.
-        where: Text after the name that says where the name was used.
+    `kind` says in the singular what the name refers to: "model". `where` says where it was used.
     """
     import difflib  # imported here because only an error needs it
 

@@ -74,8 +74,8 @@ def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: 
     Returns:
         Milliseconds of a trial's epoch, the first of each batch left out, and the fits.
     """
-    from acm.experiments.task import train_trials
-    from acm.training import training_protocol
+    from acm.experiments.run import train_trials
+    from acm.experiments.trial import training_protocol
 
     stamps: list[tuple[int, float]] = []
     *_, fits = train_trials(
@@ -98,7 +98,7 @@ def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float 
     task = prepare(graph)
     before, (nodes, features) = held(), task.x.shape
     if kind == "load":
-        return {"nodes": nodes, "entries of the filter": task.low_pass.col.numel()}
+        return {"nodes": nodes, "entries of the filter": task.graph().col.numel()}
     if kind == "engine":
         seen = _engine(graph, args)
     else:
@@ -123,14 +123,15 @@ def _free() -> int:
 
 
 def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
-    from acm.experiments import run_cell
+    from acm.experiments import run_trials, trials_of
     from acm.experiments.workers import Workers, compute, cores
 
     place = Workers("processes")  # as `acm run`
     # Compile what is to be compiled, and load the graph, in each of them.
     list(compute(_warm_up, [(graph, args.model)] * cores(), place))
     start = time.perf_counter()
-    records = run_cell(graph, args.model, splits=args.splits, progress=False, workers=place)
+    trials = trials_of(graph, args.model, splits=args.splits)
+    records = run_trials(trials, progress=False, workers=place)
     seconds = time.perf_counter() - start
     epochs = sum(record.epochs for record in records)
     return {
@@ -160,7 +161,7 @@ def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
     (trial,) = trials_of(task.name, args.model, splits=1)
     split = task.split(trial)
     shape = x.shape[1], task.num_classes, trial.hidden, trial.dropout
-    model = BASELINES[kind](task.low_pass, *shape)
+    model = BASELINES[kind](task.graph(), *shape)
     hyperparameters = trial.lr, trial.weight_decay
     # Where cores are shared or a graph is small, threads that wait for each other are slower than
     # one: a baseline has whichever is faster.

@@ -17,10 +17,8 @@ import os
 import shutil
 import statistics
 import sys
-import threading
 import time
 import traceback
-from dataclasses import replace
 from pathlib import Path
 
 from cell import script
@@ -82,22 +80,22 @@ class Run:
         from acm.errors import UsageError
         from acm.experiments import Store
         from acm.experiments.run import batches, train_batch
-        from acm.experiments.workers import Workers, cores
+        from acm.experiments.workers import cores
 
-        kept, stop = Store(self.out / store), threading.Event()
-        timer = threading.Timer(max(seconds, 0), stop.set)
-        timer.start()
+        kept, end = Store(self.out / store), time.monotonic() + seconds
+
+        def on_epoch(*_) -> None:
+            if time.monotonic() > end:
+                raise InterruptedError
+
         try:
             there = kept.find(trials)
             todo = [trial for trial in trials if trial not in there]
-            for batch in batches(todo, device, workers=Workers(workers=1)):
-                batch = replace(batch, threads=cores())
-                rows = train_batch(batch, stop)
+            for batch in batches(todo, device, 1):
+                rows = train_batch(batch, device, cores(), on_epoch=on_epoch)
                 kept.extend([row for row in rows if not isinstance(row, UsageError)])
         except InterruptedError:
             pass  # the batch in flight is lost
-        finally:
-            timer.cancel()
         return list(kept.find(trials).values())
 
 

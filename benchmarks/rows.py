@@ -37,14 +37,13 @@ def cells(
         UsageError: If there is no such model.
     """
     from acm.registry import model_name
-    from acm.report.cells import row_names
+    from acm.report.cells import ROWS
 
-    rows = row_names()
-    models = [model_name(model) for model in models or rows]
+    models = [model_name(model) for model in models or ROWS]
     return [
         (graph, model)
         for graph in GRAPHS
-        for model in rows
+        for model in ROWS
         if graph in (graphs or GRAPHS) and model in models
     ]
 
@@ -54,11 +53,11 @@ def run(args: argparse.Namespace) -> None:
     from acm.errors import UsageError
     from acm.experiments import Store, Workers, run_trials, trials_of
     from acm.report import compare
-    from acm.report.cells import split_scheme
+    from acm.report.cells import PRINTED
 
     store = Store(args.store)
     for graph, model in cells(args.graphs, args.models):
-        trials = trials_of(graph, model, split_scheme(model, graph), args.splits)
+        trials = trials_of(graph, model, PRINTED[model, graph].split_scheme, args.splits)
         start = time.perf_counter()
         missing = len(trials) - len(store.find(trials))
         try:
@@ -73,12 +72,12 @@ def run(args: argparse.Namespace) -> None:
 
 def memory(args: argparse.Namespace) -> None:
     """Measure every model on the heaviest graphs, and print a table."""
-    from acm.report.cells import row_names
+    from acm.report.cells import ROWS
 
     graphs = args.graphs or HEAVIEST
     print("| model | " + " | ".join(f"{graph}, GB | ms" for graph in graphs) + " |")
     print("|---|" + "---:|" * 2 * len(graphs))
-    for model in args.models or row_names():
+    for model in args.models or ROWS:
         cells = [_in_new_process(graph, model) for graph in graphs]
         print(f"| {model} | " + " | ".join(cells) + " |", flush=True)
 

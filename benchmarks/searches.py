@@ -75,9 +75,10 @@ def line(model: str, graph: str, splits: str, chosen: dict, tried: int) -> str:
         chosen: Hyperparameters by name.
         tried: The number of configurations.
     """
-    from acm.experiments.recipes import HYPERPARAMETERS, complete
+    from acm.experiments import recipe
+    from acm.experiments.recipes import HYPERPARAMETERS
 
-    values = complete(model, graph, splits, chosen)
+    values = recipe(model, graph, splits, chosen)
     numbers = [f"{getattr(values, name):g}" for name in HYPERPARAMETERS]
     reason = f"the best by validation of {tried} configurations (results/searches.csv)"
     return ",".join([model, graph, splits, *numbers, values.options, reason, "searched"])
@@ -91,14 +92,14 @@ def main() -> None:
         parser.add_argument(option, nargs="+", choices=names, metavar="NAME", help="these only")
     args = parser.parse_args()
     from acm.experiments import Workers, recipe, search
-    from acm.report.cells import split_scheme
+    from acm.report.cells import PRINTED
 
     for model, graph, space, strategy in cells(args.models, args.graphs):
         if model in _AS_PRINTED:
             printed = recipe(model, graph)
             fixed = ("lr", "weight_decay", "hidden")
             space = {name: [getattr(printed, name)] for name in fixed} | space
-        splits = split_scheme(model, graph)
+        splits = PRINTED[model, graph].split_scheme
         outcome = search(
             graph, model, splits, space=space, strategy=strategy, store=args.store,
             progress=False, workers=Workers("processes"),

@@ -1,174 +1,168 @@
-"""Read a user's own graph: a NumPy archive, a saved PyG `Data`, or an edge list."""
+"""Read a user's own graph: a NumPy archive, a saved PyG `Data`, or two tables of text."""
 
-from __future__ import annotations
-
-import pickle
-import zipfile
-import zlib
+from collections.abc import Mapping
+from io import StringIO
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
-from acm.cli.edge_list import is_missing, read_edge_list
 from acm.errors import UsageError
 
-_EDGES = ("edge_index", "edges")
-_LABELS = ("y", "node_labels", "labels")
-_FEATURES = ("x", "node_features", "features")
-_INT64 = 2**63 - 1
-#: Formats that are refused by name, with what to do.
-_OTHER = {
-    ".graphml": "networkx.read_graphml",
-    ".gml": "networkx.read_gml",
-    ".npy": "numpy.load",
-    ".mat": "scipy.io.loadmat",
+_OTHER = (".gml", ".graphml", ".json", ".mat", ".npy", ".xlsx", ".gz", ".zip")
+_NAMES = {  # in an archive
+    "x": ("x", "node_features", "features"),
+    "edge_index": ("edge_index", "edges"),
+    "y": ("y", "node_labels", "labels"),
 }
+_MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "none", "null", "inf")
 
 
-class GraphFile(NamedTuple):
-    """What `acm metrics` takes from a file: features, edges, classes, and what was read."""
+def counts(edge_index: Tensor, num_nodes: int) -> str:
+    """Count what a list of edges may hide: repeated and reversed edges, loops, isolated nodes."""
+    source, target = edge_index.long().numpy()
+    pairs = np.unique(source * num_nodes + target)
+    a, b = np.divmod(pairs[pairs // num_nodes != pairs % num_nodes], num_nodes)
+    both = int(np.isin(b * num_nodes + a, pairs).sum()) // 2
+    return (
+        f"{num_nodes:,} nodes, {len(source):,} edges as given, {len(source) - len(pairs):,}"
+        f" repeated, {both:,} in both directions, {len(pairs) - len(a):,} self-loops,"
+        f" {num_nodes - len(np.union1d(a, b)):,} isolated nodes"
+    )
 
-    x: Tensor | None
-    edge_index: Tensor
-    y: Tensor
-    description: list[str]
 
-
-def read_graph(path: Path, labels: Path | None = None, **options) -> GraphFile:
-    """Read a graph. Nothing that a file holds is executed.
-
-    Args:
-        path: `.npz` with `edge_index` [2, E] or `edges` [E, 2], `y` or `node_labels` [N], and
-            perhaps `x` or `node_features` [N, F]; `.pt` or `.pth` with a PyG `Data` or a dictionary
-            of its tensors; or a text file with one edge a line.
-        labels: The labels of an edge list.
-        options: Further options of `read_edge_list`.
-
-    Returns:
-        The graph, its labels numbered from 0 in the order of their distinct values.
-
-    Raises:
-        UsageError: If there is no such file, or it does not hold a graph with labels.
-    """
-    for file in (path, labels):
-        if file is not None and file.is_dir():
-            raise UsageError(f"{file} is a folder: a file is needed")
-        if file is not None and not file.is_file():
-            raise UsageError(f"there is no file {file}")
-    kind = path.suffix.lower()
-    if kind in _OTHER:
-        raise UsageError(
-            f"{path}: {kind} files are not read; load it with {_OTHER[kind]} and save"
-            " numpy.savez(file, edge_index=…, y=…, x=…)"
-        )
-    if kind in (".npz", ".pt", ".pth"):
-        for name, value in {"labels": labels, **options}.items():
-            if value is not None:
-                raise UsageError(f"{path} holds its own labels and edges: leave --{name} out")
-        return _archive(path) if kind == ".npz" else _saved(path)
-    if labels is None:
+def read_tables(path, labels, sep, header, source, target, node, label):
+    """Return None, edges `[2, E]`, classes `[N]`, and lines that say what was read."""
+    if path.suffix.lower() in _OTHER:
+        raise UsageError(f"{path} is not read: use numpy.savez(file, edge_index=…, y=…)")
+    if labels is None or not labels.is_file():
         raise UsageError(f"{path} is read as an edge list: --labels names the file of its labels")
-    edge_index, y, description = read_edge_list(path, labels, **options)
-    return GraphFile(None, torch.from_numpy(edge_index), torch.from_numpy(y), description)
-
-
-def _archive(path: Path) -> GraphFile:
-    names = _EDGES + _LABELS + _FEATURES
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise UsageError(f"{path} is one bare array: use numpy.savez(file, edge_index=…, y=…)")
-        with archive:
-            arrays = {name: archive[name] for name in archive.files if name in names}
-    except UsageError:
-        raise
-    except (ValueError, OSError, EOFError, LookupError, RuntimeError, zipfile.BadZipFile,
-            zlib.error) as error:  # fmt: skip
-        raise UsageError(f"{path} is not a NumPy archive of plain arrays: {error}") from error
-    return _graph({name: _tensor(array, name, path) for name, array in arrays.items()}, path)
-
-
-def _tensor(array: np.ndarray, name: str, path: Path) -> Tensor:
-    """Convert an array to a type that PyTorch computes with; labels may be text."""
-    kind = array.dtype.kind
-    if name in _LABELS and kind in "USu":
-        text = np.char.decode(array, "latin-1") if kind == "S" else array
-        missing = [k for k, label in enumerate(text.flat) if kind != "u" and is_missing(label)]
-        if missing:
-            raise UsageError(f"{path}: node {missing[0]} has no label in {name}")
-        array = np.unique(text, return_inverse=True)[1].reshape(array.shape)
-    elif kind == "u" and array.size and int(array.max()) > _INT64:
-        raise UsageError(f"{path}: {name} has {array.max()}, which does not fit int64")
-    elif kind not in "biuf":
-        raise UsageError(f"{path}: {name} is of type {array.dtype}: real numbers are needed")
-    if kind == "f":
-        array = array.astype(min(array.dtype.newbyteorder("="), np.dtype(float)))
-    elif kind != "b":
-        array = array.astype(np.int64)
-    return torch.from_numpy(np.ascontiguousarray(array).reshape(array.shape))
-
-
-def _saved(path: Path) -> GraphFile:
-    from torch_geometric.data import Data, HeteroData
-    from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-    from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
-
-    # With `weights_only` these classes, tensors and plain containers are made, and nothing else.
-    storages = [BaseStorage, GlobalStorage, NodeStorage, EdgeStorage]
-    try:
-        with torch.serialization.safe_globals(
-            [Data, HeteroData, DataEdgeAttr, DataTensorAttr, *storages]
-        ):
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
+    edges, edge_line = _table(path, sep, header, {"source": source, "target": target})
+    ends = set(edges.to_numpy().flat)
+    table, label_line = _table(labels, sep, header, {"node": node, "label": label}, ends)
+    if "node" not in table:
+        table["node"] = [str(number) for number in range(len(table))]
+    nodes = pd.Index(table["node"])
+    if len(wrong := nodes[nodes.duplicated() | (nodes == "")]):
+        raise UsageError(f"{labels} has node {wrong[0]!r} twice, or without its name")
+    edge_index = np.stack([nodes.get_indexer(edges[end]) for end in edges])
+    if (unknown := (edge_index < 0).any(axis=0)).any():
+        edge = edges[unknown].iloc[0]
         raise UsageError(
-            f"{path} holds more than the tensors of a graph, which is not executed:"
-            " save data.to_dict() instead"
-        ) from error
-    except (RuntimeError, OSError, EOFError, ValueError, LookupError, TypeError,
-            AttributeError) as error:  # fmt: skip
-        raise UsageError(f"{path} is not a file that torch.save wrote") from error
-    if isinstance(content, tuple) and content:  # a processed data set of PyG: (data, slices, …)
-        if len(content) > 1 and content[1]:
-            raise UsageError(f"{path} holds several graphs with slices: save one Data of them")
-        content = content[0]
-    if isinstance(content, HeteroData):
-        raise UsageError(f"{path} holds a HeteroData: save data.to_homogeneous() instead")
-    content = content.to_dict() if isinstance(content, Data) else content
-    if not isinstance(content, dict):
-        raise UsageError(
-            f"{path} holds a {type(content).__name__}: a PyG Data, or a dictionary with"
-            " edge_index and y, is needed"
+            f"{path}, line {edge.name}: the edge {' '.join(edge)} has a node without a label in"
+            f" {labels} (if the line is a heading, add --header)"
         )
-    return _graph({name: v for name, v in content.items() if isinstance(v, Tensor)}, path)
+    y = _classes(table["label"].to_numpy(object), labels, nodes)
+    return None, torch.from_numpy(edge_index), y, [edge_line, label_line]
 
 
-def _graph(tensors: dict[str, Tensor], path: Path) -> GraphFile:
-    """Return the graph among the named tensors of a file."""
-    parts, names_used = [], []
-    for names in (_EDGES, _LABELS, _FEATURES):
-        name = next((n for n in names if n in tensors), None)
-        if name is None and names is not _FEATURES:
-            raise UsageError(f"{path} has no {' or '.join(names)}")
-        value = None if name is None else tensors[name]
-        if value is not None and (value.is_meta or value.is_quantized):
-            form = "meta" if value.is_meta else "quantized"
-            raise UsageError(f"{path}: {name} is a {form} tensor: plain numbers are needed")
-        if name == "edges":
-            if value.dim() != 2 or value.size(1) != 2:
-                raise UsageError(f"{path} has edges of shape {list(value.shape)}: [E, 2] is needed")
-            value = value.T
-        parts.append(value)
-        names_used += [name] * (name is not None)
-    edge_index, y, x = parts
-    y = y.squeeze(1) if y.dim() == 2 and y.size(1) == 1 else y
-    whole = not (y.is_floating_point() or y.is_complex() or y.dtype == torch.bool)
-    if y.dim() == 1 and y.layout == torch.strided and whole and len(y) and int(y.min()) >= 0:
-        y = torch.unique(y, return_inverse=True)[1]
-    unused = [name for name in tensors if name not in names_used]
-    line = f"{path}: {', '.join(names_used)}"
-    line += f"; not used: {', '.join(unused)}" if unused else ""
-    return GraphFile(x, edge_index, y, [line])
+def _table(path, sep, header, wanted, ends=frozenset()) -> tuple[pd.DataFrame, str]:
+    """Return the wanted columns as text, with line numbers as index, and say which they are."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
+        # Only lines above the data are comments: a label may be "C#" or "#1".
+        comments = len(list(takewhile(lambda line: f"{line} ".startswith("# "), lines)))
+        lines = lines[comments:] or [""]
+        found = sep or next((s for s in ",;\t" if s in lines[0]), " ")
+        first_words = {line.partition(" ")[0] for line in lines}
+        # "n1 red" is a node and its label, but "New York" is one label.
+        if sep is None and found == " " and "label" in wanted and ends.isdisjoint(first_words):
+            table = pd.DataFrame(lines)
+        else:
+            table = pd.read_csv(
+                StringIO("\n".join(lines)), sep=r"\s+" if found == " " else found, engine="c",
+                header=None, dtype=str, keep_default_na=False, skip_blank_lines=False,
+                skipinitialspace=True,
+            )  # fmt: skip
+    except ValueError as error:
+        raise UsageError(f"{path} is not a table of text: {str(error).strip()}") from error
+    table = table.fillna("").map(str.strip)
+    table.index += comments + 1
+    if table.shape[1] > 1:
+        table = table[(table != "").any(axis=1)]
+    header, columns = _columns(path, table, header, wanted)
+    names = table.iloc[0].tolist() if header else list(table)
+    used = {key: names[c] for key, c in columns.items()}
+    unused = [name for c, name in enumerate(names) if c not in columns.values()]
+    table = table.iloc[int(header) :, list(columns.values())].set_axis(list(columns), axis=1)
+    line = f"{path}: {comments} lines of comments, {len(table):,} of data"
+    return table, f"{line}; columns used: {used}; not used: {unused}"
+
+
+def _columns(path, table, header, wanted) -> tuple[bool, dict[str, int]]:
+    """Return whether the first line is a heading, and the wanted columns; both must be certain."""
+    first, named, numbered = table.iloc[0], {}, {}
+    line = f"{path} begins with {' '.join(first)!r}"
+    if len(first) == 1 and "label" in wanted:
+        wanted = {"label": wanted["label"]}  # the labels of nodes 0, 1, 2, …
+    for key, asked in wanted.items():
+        numbered[key] = [c for c in table if str(c) == asked]
+        name = key if asked is None or numbered[key] else asked
+        named[key] = [c for c, text in first.items() if text.lower() == name.lower()]
+    if header is None:
+        header = any(named.values())
+        is_data = pd.to_numeric(first, errors="coerce").notna().any()
+        if header == (is_data or table.iloc[1:].isin(set(first)).any(axis=None)):
+            raise UsageError(f"{line}, a heading or data: add --header or --no-header")
+    found = {key: numbered[key] or (named[key] if header else []) for key in wanted}
+    if not any((*found.values(), *wanted.values())) and len(first) == len(wanted):
+        found = {key: [c] for c, key in enumerate(wanted)}
+    columns = {key: found[key][0] for key in wanted if len(found[key]) == 1}
+    if len(set(columns.values())) < len(wanted):
+        options = " and ".join(f"--{key}" for key in wanted)
+        raise UsageError(f"{line}: choose columns with {options}")
+    return header, columns
+
+
+def _classes(labels: np.ndarray, path: Path, nodes) -> Tensor:
+    """Number labels from 0; refuse a missing one, and one number in two forms."""
+    y, words = pd.factorize(labels, sort=True)
+    for number, word in enumerate(map(str, words)):
+        if word.strip().lower() in _MISSING or word.startswith("-"):
+            node = nodes[(y == number).argmax()]
+            raise UsageError(f"{path}: node {node} has no label ({word!r}): every node needs one")
+    numbers = pd.to_numeric(pd.Series(words), errors="coerce")
+    if (equal := numbers.duplicated(keep=False) & numbers.notna()).any():
+        raise UsageError(f"{path}: {' and '.join(words[equal])} are one number: write it one way")
+    return torch.from_numpy(y)
+
+
+def read_archive(path: Path):
+    """Return what `read_tables` returns. Nothing that the file holds is executed."""
+    try:
+        content = _load(path)
+        if not isinstance(content, Mapping):
+            raise TypeError(f"a {type(content).__name__} is no Data and no dictionary of one")
+        used = {key: n for key, names in _NAMES.items() for n in reversed(names) if n in content}
+        if not {"edge_index", "y"} <= used.keys():
+            raise LookupError("edge_index and y are needed")
+        x = torch.as_tensor(content[used["x"]]) if "x" in used else None
+        edge_index = torch.as_tensor(content[used["edge_index"]])
+        y = np.squeeze(np.asarray(content[used["y"]]))
+        if y.ndim != 1 or y.dtype.kind not in "biuU":
+            raise TypeError(f"labels are {y.dtype} {list(y.shape)}, not a class for each node")
+    except Exception as error:  # a damaged or hostile file makes the readers raise anything
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        line = f"{path} is no graph of plain arrays or tensors, and nothing else in it is executed"
+        raise UsageError(f"{line}: {reason}") from error
+    y = _classes(y.astype(object) if y.dtype.kind == "U" else y, path, range(len(y)))
+    edge_index = edge_index.T if used["edge_index"] == "edges" else edge_index
+    unused = [name for name in content if name not in used.values()]
+    return x, edge_index, y, [f"{path}: used: {used}; not used: {unused}"]
+
+
+def _load(path: Path) -> object:
+    if path.suffix.lower() == ".npz":
+        return np.load(path, allow_pickle=False)
+    from torch_geometric.data import Data, data, storage  # this makes PyG's classes loadable
+
+    classes = [data.DataEdgeAttr, data.DataTensorAttr, storage.BaseStorage]
+    classes += [storage.EdgeStorage, storage.GlobalStorage, storage.NodeStorage]
+    with torch.serialization.safe_globals(classes):
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    if isinstance(content, tuple) and not any(content[1:2]):  # (data, no slices, class) of PyG
+        content = content[0]
+    return content.to_dict() if isinstance(content, Data) else content

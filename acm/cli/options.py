@@ -1,122 +1,78 @@
-"""Options that `acm run` and `acm search` share: hyperparameters, and where trainings run."""
+"""Options that `acm run` and `acm search` share."""
 
-from __future__ import annotations
+import os
+import re
+from argparse import ArgumentTypeError
+from functools import partial
 
-import argparse
+from acm.errors import UsageError
 
 #: The names of the hyperparameters of every model; `acm.experiments` is too slow to import here.
 HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
 
 
-def whole(text: str) -> int:
-    """Convert an option to a whole number."""
+def number(text: str, kind: type = float, several: bool = False):
+    """Convert an option to a number, or to a list of them; Python would take `1_0` as 10."""
+    if several:
+        return [number(part, kind) for part in text.split(",")]
     try:
-        return int(text)
+        return kind(text.replace("_", "no number"))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number is needed") from None
+        name = "number" if kind is float else "whole number"
+        raise ArgumentTypeError(f"{text!r}: a {name} is needed") from None
 
 
-def number(text: str) -> float:
-    """Convert an option to a number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: a number is needed") from None
+def add_shared(parser, store: str, ranges: bool = False) -> None:
+    """Add the shared options; with `ranges` a hyperparameter takes several values."""
+    whole = partial(number, kind=int)
+    add = parser.add_argument_group("what to train").add_argument
+    add("--dataset", required=True, type=str.lower, metavar="NAME", help="see `acm data list`")
+    add("--model", required=True, metavar="NAME", help="see `acm models`")
+    text = "random (default): train on 60 %% of the nodes by equal quotas of the classes, validate"
+    text += " on 20 %%; fixed: the published splits; sparse: train and validate on 2.5 %% each"
+    add("--split-scheme", default="random", choices=("random", "fixed", "sparse"), help=text)
+    add("--splits", type=whole, metavar="N", help="how many splits (default: as in the paper)")
+    add("--seed", type=whole, default=0, metavar="S", help="of initial weights and dropout (0)")
+    values = "ranges, such as 0,5e-4" if ranges else "optimum"
+    add = parser.add_argument_group(f"hyperparameters (default: the paper's {values})").add_argument
+    for name in HYPERPARAMETERS:
+        kind = partial(number, kind=int if name == "hidden" else float, several=ranges)
+        add(f"--{name.replace('_', '-')}", type=kind, metavar="X,X" if ranges else "X")
+    text = "of this model only, such as layers=8 (see `acm models NAME`)"
+    add("--options", action="extend", nargs="+", default=[], metavar="NAME=X", help=text)
+    group = parser.add_argument_group("how to run it")
+    text = f"CSV file that keeps the records (default: {store})"
+    group.add_argument("--store", default=store, metavar="FILE", help=text)
+    group.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
+    group.add_argument("--quiet", action="store_true", help="no progress bar")
+    add = group.add_mutually_exclusive_group().add_argument
+    cores = {"type": whole, "choices": range(1, (os.cpu_count() or 1) + 1), "metavar": "N"}
+    add("--threads", **cores, help="train in N threads of this process")
+    add("--processes", **cores, help="train in N processes (default: one per core)")
+    add("--dask", metavar="ADDRESS", help="train on a Dask cluster, such as tcp://10.0.0.1:8786")
 
 
-def add_cell_options(parser) -> None:
-    """Add the options that say which cell of a table is trained."""
-    parser.add_argument("--dataset", required=True, metavar="NAME", help="see `acm data list`")
-    parser.add_argument("--model", required=True, metavar="NAME", help="see `acm models`")
-    parser.add_argument(
-        "--split-scheme",
-        default="random",
-        metavar="random|fixed|sparse",
-        help="new random splits by a quota of 60 %% training nodes per class, the ten fixed ones,"
-        " or 2.5/2.5/95 (default: random)",
-    )
-    parser.add_argument(
-        "--splits",
-        type=whole,
-        metavar="N",
-        help="how many splits (default: as in the paper, 10; 5 on deezer-europe)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole,
-        default=0,
-        metavar="S",
-        help="seed of initial weights and dropout (default: 0)",
-    )
-
-
-def add_worker_options(parser, store: str) -> None:
-    """Add the options that say where trainings run and where their records are kept."""
-    parser.add_argument(
-        "--store",
-        default=store,
-        metavar="FILE",
-        help=f"CSV file that keeps the records (default: {store})",
-    )
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default) or cuda")
-    parser.add_argument(
-        "--threads", type=whole, metavar="N", help="train in N threads of this process"
-    )
-    parser.add_argument(
-        "--processes", type=whole, metavar="N", help="train in N processes (default: one per core)"
-    )
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="train on a Dask cluster, such as tcp://10.0.0.1:8786"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-
-
-def read_options(words: list[str]) -> dict[str, str]:
-    """Return the values that `--options` gives, as text by name.
-
-    Raises:
-        UsageError: If a word is not `NAME=X`, names a common hyperparameter, or comes twice.
-    """
-    from acm.errors import UsageError
-
-    options: dict[str, str] = {}
-    for word in words:
+def hyperparameters_of(args) -> dict:
+    """Return the hyperparameters that were asked for, by name; those of `--options` as text."""
+    values = {name: getattr(args, name) for name in HYPERPARAMETERS}
+    for word in args.options:
         name, _, value = word.partition("=")
-        if not name or not value:
+        if not name or not value or re.search(r"\d_\d", value):
             raise UsageError(f"--options {word}: NAME=X is needed, such as layers=8")
-        if name in HYPERPARAMETERS:
-            raise UsageError(f"--options {word}: use --{name.replace('_', '-')} {value}")
-        if name in options:
-            raise UsageError(f"--options {word}: {name} is already given as {options[name]}")
-        options[name] = value
-    return options
+        if name in values:
+            raise UsageError(f"--options {word}: {name} is given twice, or is an option itself")
+        values[name] = value
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def workers_of(args):
-    """Return the `Workers` that the options ask for, or None for the default.
-
-    Raises:
-        UsageError: If the options ask for two kinds, or for more than there are cores.
-    """
-    from acm.errors import UsageError
+    """Return the `Workers` that the options ask for, or None for the default."""
     from acm.experiments import Workers
-    from acm.experiments.workers import cores
 
-    kinds = [name for name in ("threads", "processes", "dask") if getattr(args, name) is not None]
-    if len(kinds) > 1:
-        raise UsageError(f"--{kinds[0]} and --{kinds[1]}: give one of them")
-    if args.device.split(":")[0] not in ("cpu", "cuda"):
-        raise UsageError(f"--device is {args.device!r}: cpu or cuda is needed")
-    for name in ("threads", "processes"):
-        count = getattr(args, name)
-        if count is not None and not 1 <= count <= cores():
-            raise UsageError(f"--{name} is {count}: from 1 to {cores()}, the number of cores")
+    if args.threads or args.processes:
+        return Workers("here" if args.threads else "processes", args.threads or args.processes)
     if args.dask is not None:
         return Workers("dask", address=args.dask)
-    if args.processes:
-        return Workers("processes", args.processes)
-    if args.threads:
-        return Workers("here", args.threads)
     # A single training and a GPU gain nothing from processes.
     single = args.splits == 1 and not hasattr(args, "strategy")
     return None if single or args.device != "cpu" else Workers("processes")

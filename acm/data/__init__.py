@@ -3,24 +3,22 @@
 from importlib import import_module
 from typing import Any
 
-# A name's module is imported at the name's first use, since some modules need PyTorch and PyG.
-_NAMES = {
+# A module is imported when one of its names is first used, since some modules need PyTorch.
+_MODULES = {
     "names": ["DATASETS", "PAPER_DATASETS"],
     "files": ["available", "fetch", "source_problem", "verify"],
-    "graphs": ["load", "row_normalize"],
+    "graphs": ["describe", "load", "row_normalize"],
     "splits": ["Split", "fixed_split", "num_fixed_splits", "random_split"],
     "generator": ["HOMOPHILY_LEVELS", "inter_class_draws", "synthetic"],
-    "summary": ["Summary", "describe"],
 }
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-
-__all__ = sorted(_MODULES)
+__all__ = sorted(sum(_MODULES.values(), []))
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'acm.data' has no attribute {name!r}")
-    return getattr(import_module(f"acm.data.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"acm.data.{module}"), name)
+    raise AttributeError(f"module 'acm.data' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

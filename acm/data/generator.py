@@ -1,4 +1,7 @@
-"""Draw the synthetic graphs of the paper's Section 3.4 and of its appendix on them."""
+"""Draw the synthetic graphs of the paper's Section 3.4 and of its appendix on them.
+
+Every function raises `UsageError` if an argument is out of its range.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,13 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
+from numpy.random import Generator
 from torch_geometric.data import Data
 
-from acm.data.raw import raw_graph, to_data
+from acm.data.raw import make_graph
 from acm.errors import UsageError, check_whole
 
-HOMOPHILY_LEVELS: tuple[float, ...] = tuple(k / 20 for k in range(19, 0, -1)) + tuple(
-    k / 200 for k in range(9, 0, -1)
-)
+HOMOPHILY_LEVELS = tuple(k / 200 for k in (*range(190, 0, -10), *range(9, 0, -1)))
 """The paper's 28 levels of edge homophily: 0.95 to 0.05 by 0.05, then to 0.005 by 0.005."""
 
 
@@ -26,14 +27,7 @@ def inter_class_draws(h: float, d_intra: int = 2) -> int:
 
     The formula is evaluated exactly, on the nearest fraction `h` with a denominator up to 10^6, so
     that rounding loses no draw. The integer part makes the levels coarse: for `h` of 0.70 or more
-    no node draws an edge to another class.
-
-    Args:
-        h: Edge homophily.
-        d_intra: Number of draws in the node's own class, in the place of the paper's 2.
-
-    Raises:
-        UsageError: `h` is not in (0, 1], or `d_intra` is not a whole number from 1 up.
+    no node draws an edge to another class. `d_intra` takes the place of the paper's 2.
     """
     check_whole("d_intra", d_intra, 1)
     if not isinstance(h, Real) or not 1e-6 <= h <= 1:
@@ -62,8 +56,7 @@ def synthetic(
     rows are then independent, as Theorem 1 assumes.
 
     Args:
-        num_classes: Number of classes C.
-        nodes_per_class: Nodes of each class; class c has nodes from `c * nodes_per_class` on.
+        num_classes, nodes_per_class: Class c has the nodes from `c * nodes_per_class` on.
         d_intra: Number of draws in the node's own class.
         h: Intended edge homophily in (0, 1].
         seed: Seed of two independent generators, one for edges and one for features.
@@ -76,9 +69,6 @@ def synthetic(
     Returns:
         A graph as from `load`; `raw_rows` is the number of draws. With `base`, `base_node` [N]
         holds the node of the base graph that gave the features.
-
-    Raises:
-        UsageError: An argument is out of its range, or the base graph lacks features or a class.
     """
     check_whole("num_classes", num_classes, 1)
     check_whole("nodes_per_class", nodes_per_class, 2)
@@ -86,29 +76,23 @@ def synthetic(
     d_inter = inter_class_draws(h, d_intra)
     if d_inter and num_classes < 2:
         raise UsageError(f"num_classes=1: h={h} needs edges between classes, so at least 2")
-    streams = np.random.SeedSequence(seed).spawn(2)
-    edge_generator, feature_generator = map(np.random.default_rng, streams)
+    edge_generator, generator = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     edges = _edges(num_classes, nodes_per_class, d_intra, d_inter, edge_generator)
     y = np.repeat(np.arange(num_classes), nodes_per_class)
     if base is None:
-        x = _bag_of_words(y, feature_generator)
-        return to_data("synthetic", raw_graph(x, edges, y), directed=not undirected)
-    if base.x is None or base.x.layout not in (torch.strided, torch.sparse_csr):
-        raise UsageError("the base's features must be a dense or CSR matrix [N, F]")
-    base_y = base.y.cpu().numpy()
-    nodes = _base_nodes(base_y, num_classes, nodes_per_class, feature_generator)
-    x = _rows(base.x.cpu(), nodes)
-    data = to_data("synthetic", raw_graph(x, edges, y), directed=not undirected)
+        return make_graph("synthetic", _bag_of_words(y, generator), edges, y, not undirected)
+    x, nodes = base.x.cpu(), _base_nodes(base.y.cpu().numpy(), y, generator)
+    if x.layout == torch.sparse_csr:
+        rows = sp.csr_matrix((x.values(), x.col_indices(), x.crow_indices()), shape=x.shape)[nodes]
+    else:
+        rows = x.numpy()[nodes]
+    data = make_graph("synthetic", rows, edges, y, not undirected)
     data.base_node = torch.from_numpy(nodes)
     return data
 
 
 def _edges(
-    num_classes: int,
-    nodes_per_class: int,
-    d_intra: int,
-    d_inter: int,
-    generator: np.random.Generator,
+    num_classes: int, nodes_per_class: int, d_intra: int, d_inter: int, generator: Generator
 ) -> np.ndarray:
     """Return all draws as rows (source, target), with repeated ones."""
     total = num_classes * nodes_per_class
@@ -122,33 +106,20 @@ def _edges(
     return np.stack([np.broadcast_to(node, target.shape), target], axis=-1).reshape(-1, 2)
 
 
-def _bag_of_words(
-    y: np.ndarray, generator: np.random.Generator, words: int = 100, topic: int = 10
-) -> sp.csr_matrix:
-    probability = np.full((int(y.max()) + 1, words), 0.05)
+def _bag_of_words(y: np.ndarray, generator: Generator) -> np.ndarray:
+    probability = np.full((int(y.max()) + 1, 100), 0.05)
     for row in probability:
-        row[generator.choice(words, topic, replace=False)] = 0.3
-    return sp.csr_matrix((generator.random((len(y), words)) < probability[y]).astype(np.float32))
+        row[generator.choice(100, 10, replace=False)] = 0.3
+    return generator.random((len(y), 100)) < probability[y]
 
 
-def _base_nodes(
-    y: np.ndarray, num_classes: int, nodes_per_class: int, generator: np.random.Generator
-) -> np.ndarray:
+def _base_nodes(base_y: np.ndarray, y: np.ndarray, generator: Generator) -> np.ndarray:
     """Draw a base node for each node: class i takes base class `i mod C_base`."""
     drawn = []
-    for i in range(num_classes):
-        base_class = i % (int(y.max()) + 1)
-        members = np.flatnonzero(y == base_class)
+    for i, size in enumerate(np.bincount(y)):
+        members = np.flatnonzero(base_y == i % (base_y.max() + 1))
         if not len(members):
-            raise UsageError(f"class {base_class} of the base has no node")
-        rounds = -(-nodes_per_class // len(members))
-        orders = [generator.permutation(members) for _ in range(rounds)]
-        drawn.append(np.concatenate(orders)[:nodes_per_class])
+            raise UsageError(f"class {i} of the base has no node")
+        orders = [generator.permutation(members) for _ in range(-(-size // len(members)))]
+        drawn.append(np.concatenate(orders)[:size])
     return np.concatenate(drawn)
-
-
-def _rows(x: Tensor, nodes: np.ndarray) -> sp.csr_matrix | np.ndarray:
-    if x.layout == torch.sparse_csr:
-        parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-        return sp.csr_matrix(parts, shape=x.shape)[nodes]
-    return x.numpy()[nodes]

@@ -1,7 +1,11 @@
-"""Load a data set by its name."""
+"""Load a data set by its name, and count what it holds.
+
+Functions raise `UsageError` for an unknown name, and for a file that cannot be downloaded.
+"""
 
 from __future__ import annotations
 
+import pandas as pd
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -9,7 +13,7 @@ from torch_geometric.data import Data
 from acm.data.files import locate
 from acm.data.generator import synthetic
 from acm.data.names import dataset, raw_files
-from acm.data.raw import parse, to_data
+from acm.data.raw import PARSERS, make_graph
 from acm.errors import UsageError
 
 
@@ -30,27 +34,18 @@ def load(name: str, directed: bool = False) -> Data:
         `y` [N]: labels, int64.
         `name`, `num_classes`.
         `raw_rows`: number of rows of the edge file; `directed_edges`: number of distinct ones.
-
-    Raises:
-        UsageError: The name is unknown, or a raw file cannot be read or downloaded.
     """
-    if dataset(name).kind == "synthetic":
+    kind = dataset(name).kind
+    if kind == "synthetic":
         return synthetic(nodes_per_class=200, h=0.1, undirected=not directed)
     files = {file.role: locate(file) for file in raw_files(name, splits=False)}
-    return to_data(name, parse(name, files), directed)
+    return make_graph(name, *PARSERS[kind](files), directed=directed)
 
 
 def row_normalize(x: Tensor) -> Tensor:
-    """Divide each row by the sum of its absolute values; rows of zeros stay zero.
+    """Divide each row of features [N, F], dense or CSR, by the sum of its absolute values.
 
-    Args:
-        x: Features [N, F], dense or CSR.
-
-    Returns:
-        A tensor of the same layout whose rows have L1 norm 1 or 0.
-
-    Raises:
-        UsageError: A feature is NaN or infinite, or `x` is not a dense or CSR matrix.
+    Rows of zeros stay zero. A NaN or infinite feature is a `UsageError`.
     """
     if x.dim() != 2 or x.layout not in (torch.strided, torch.sparse_csr):
         raise UsageError("row_normalize takes a dense or CSR matrix [N, F]")
@@ -60,10 +55,38 @@ def row_normalize(x: Tensor) -> Tensor:
     if x.layout == torch.strided:
         norm = x.abs().sum(1, keepdim=True)
         return x / norm.masked_fill(norm == 0, 1)
-    crow = x.crow_indices()
-    row = torch.repeat_interleave(torch.arange(len(x), device=x.device), crow.diff())
+    row = _rows(x)
     norm = values.new_zeros(len(x)).index_add(0, row, values.abs())
-    norm = norm.masked_fill(norm == 0, 1)
-    return torch.sparse_csr_tensor(
-        crow, x.col_indices(), values / norm[row], size=x.shape, check_invariants=False
-    )
+    values = values / norm.masked_fill(norm == 0, 1)[row]
+    index = x.crow_indices(), x.col_indices()
+    return torch.sparse_csr_tensor(*index, values, x.shape, check_invariants=False)
+
+
+def _rows(x: Tensor) -> Tensor:
+    """Return the row of each stored value of a CSR tensor."""
+    return torch.arange(len(x), device=x.device).repeat_interleave(x.crow_indices().diff())
+
+
+def describe(name: str) -> pd.Series:
+    """Count the nodes, edges, features and classes of a data set.
+
+    `raw_rows` are those of the edge file, with repeated ones. `directed_edges` are distinct and
+    include self-loops; `undirected_edges` do not. `isolated_nodes` have no edge to another node.
+    `nonzeros` and `zero_rows` are those of the features.
+    """
+    data = load(name)
+    row = _rows(data.x) if data.x.layout == torch.sparse_csr else data.x.nonzero()[:, 0]
+    others = data.edge_index[0, data.edge_index[0] != data.edge_index[1]]
+    counts = {
+        "nodes": data.num_nodes,
+        "raw_rows": data.raw_rows,
+        "directed_edges": data.directed_edges,
+        "undirected_edges": len(others) // 2,
+        "loops": data.num_edges - len(others),
+        "isolated_nodes": data.num_nodes - len(others.unique()),
+        "features": data.num_features,
+        "nonzeros": len(row),
+        "zero_rows": data.num_nodes - len(row.unique()),
+        "class_counts": tuple(data.y.bincount().tolist()),
+    }
+    return pd.Series(counts, name=name)

@@ -6,46 +6,16 @@ import csv
 from importlib import resources
 from typing import NamedTuple
 
-from acm.errors import check_whole, unknown  # noqa: F401  (a re-export)
+from acm.errors import unknown
 
 
 class Dataset(NamedTuple):
-    """One row of `datasets.csv`.
-
-    Attributes:
-        name: Name of the data set.
-        kind: Format of its raw files: "geom", "planetoid", "deezer", "npz" or "synthetic".
-        description: One line for lists.
-        caveats: What a user has to know about the data; may be empty.
-    """
+    """One row of `datasets.csv`."""
 
     name: str
-    kind: str
-    description: str
-    caveats: str
-
-
-def read_table(filename: str) -> list[dict[str, str]]:
-    """Read one CSV file of this package as a list of dictionaries."""
-    table = resources.files("acm.data").joinpath(filename)
-    # Typeshed's `Traversable.open` lacks `newline`, which the module csv asks for.
-    with table.open(encoding="utf-8", newline="") as file:  # type: ignore[call-overload]
-        return list(csv.DictReader(file))
-
-
-DATASETS: dict[str, Dataset] = {row["name"]: Dataset(**row) for row in read_table("datasets.csv")}
-"""All data sets by name: the paper's ten, five later ones, and the generated `synthetic`."""
-
-PAPER_DATASETS: tuple[str, ...] = tuple(DATASETS)[:10]
-"""The ten graphs of the paper's tables, in the order of `datasets.csv`."""
-
-
-def dataset(name: str) -> Dataset:
-    """Return the entry of a data set; raise `UsageError` if the name is unknown."""
-    try:
-        return DATASETS[name]
-    except (KeyError, TypeError):
-        raise unknown("data set", name, DATASETS) from None
+    kind: str  # format of the raw files: "geom", "planetoid", "deezer", "npz" or "synthetic"
+    description: str  # one line for lists
+    caveats: str  # what a user has to know about the data; may be empty
 
 
 class RawFile(NamedTuple):
@@ -59,17 +29,25 @@ class RawFile(NamedTuple):
     url: str
 
 
-REGISTRY: tuple[RawFile, ...] = tuple(
-    RawFile(
-        dataset=row["dataset"],
-        role=row["role"],
-        path=row["path"],
-        size=int(row["size"]),
-        sha256=row["sha256"],
-        url=row["url"],
-    )
-    for row in read_table("registry.csv")
-)
+def _rows(filename: str) -> list[dict]:
+    text = (resources.files("acm.data") / filename).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+DATASETS: dict[str, Dataset] = {row["name"]: Dataset(**row) for row in _rows("datasets.csv")}
+"""All data sets by name: the paper's ten, five later ones, and the generated `synthetic`."""
+
+PAPER_DATASETS: tuple[str, ...] = tuple(DATASETS)[:10]
+"""The ten graphs of the paper's tables, in the order of `datasets.csv`."""
+
+REGISTRY = [RawFile(**{**row, "size": int(row["size"])}) for row in _rows("registry.csv")]
+
+
+def dataset(name: str) -> Dataset:
+    """Return the entry of a data set; raise `UsageError` if the name is unknown."""
+    if name not in DATASETS:
+        raise unknown("data set", name, DATASETS)
+    return DATASETS[name]
 
 
 def raw_files(name: str, splits: bool = True) -> list[RawFile]:

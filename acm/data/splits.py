@@ -1,13 +1,16 @@
-"""Random and fixed splits of the nodes into training, validation and test nodes."""
+"""Random and fixed splits of the nodes into training, validation and test nodes.
+
+Every function raises `UsageError` for an unknown name or an argument that is out of range.
+"""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.utils import index_to_mask
 
 from acm.data.files import locate
 from acm.data.names import dataset, raw_files
@@ -33,24 +36,11 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     Args:
         y: Labels [N], from 0 to C - 1.
         seed: Seed of the split's own generator.
-        train: Intended share of training nodes.
-        val: Share of validation nodes.
-
-    Raises:
-        UsageError: A label or share is out of range, or a part has no node.
+        train, val: Intended shares of training and validation nodes. No part may be empty.
     """
-    wrong_labels = "random_split takes labels [N], whole numbers from 0"
-    try:
-        labels = torch.as_tensor(y).cpu().numpy()
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise UsageError(wrong_labels) from error
-    if (
-        labels.ndim != 1
-        or not len(labels)
-        or not np.issubdtype(labels.dtype, np.integer)
-        or labels.min() < 0
-    ):
-        raise UsageError(wrong_labels)
+    labels = torch.as_tensor(y).cpu().numpy()
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or not len(labels) or labels.min() < 0:
+        raise UsageError("random_split takes labels [N], whole numbers from 0")
     if not (train > 0 and val > 0 and train + val < 1):
         raise UsageError(f"shares train={train}, val={val}: both above 0, their sum below 1")
     check_whole("seed", seed, 0)
@@ -61,19 +51,11 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     others = generator.permutation(np.concatenate([nodes[quota:] for nodes in classes]))
     cut = round(val * len(labels))
     parts = (np.concatenate([nodes[:quota] for nodes in classes]), others[:cut], others[cut:])
-    for part, nodes in zip(Split._fields, parts, strict=True):
+    for part, nodes in zip(Split._fields, parts):
         if not len(nodes):
-            raise UsageError(
-                f"no node is left for {part}: {len(labels):,} nodes of {num_classes:,} classes are"
-                " too few for these shares"
-            )
-    return Split(*(_mask(nodes, len(labels)) for nodes in parts))
-
-
-def _mask(nodes: np.ndarray, size: int) -> Tensor:
-    mask = torch.zeros(size, dtype=torch.bool)
-    mask[torch.from_numpy(nodes)] = True
-    return mask
+            size = f"{len(labels):,} nodes of {num_classes:,} classes"
+            raise UsageError(f"no node is left for {part}: {size} are too few for these shares")
+    return Split(*(index_to_mask(torch.from_numpy(nodes), len(labels)) for nodes in parts))
 
 
 def num_fixed_splits(name: str) -> int:
@@ -85,28 +67,21 @@ def fixed_split(name: str, index: int) -> Split:
     """Load one of the fixed splits that come with a data set.
 
     Nine of the paper's graphs have Geom-GCN's ten splits, about 48/32/20. Deezer-europe has five,
-    50/25/25. The later graphs have ten each.
-
-    Args:
-        name: One of `acm.data.DATASETS`.
-        index: Number of the split, from 0.
-
-    Raises:
-        UsageError: There is no such split, or its file cannot be read or downloaded.
+    50/25/25. The later graphs have ten each. `index` is the number of the split, from 0.
     """
     kind, count = dataset(name).kind, num_fixed_splits(name)
     if count == 0:
         raise UsageError(f"{name} has no fixed splits: use random_split")
-    if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= index < count:
-        raise UsageError(f"{name} has no fixed split {index!r}: it has 0 to {count - 1}")
+    check_whole("index", index, 0)
+    if index >= count:
+        raise UsageError(f"{name} has no fixed split {index}: it has 0 to {count - 1}")
     files = {file.role: file for file in raw_files(name)}
     if kind == "deezer":
         path = locate(files["splits"])
-        parts = load_arrays(path.read_bytes(), path.name)[index]
-        nodes = [np.asarray(parts[key], dtype=np.int64) for key in ("train", "valid", "test")]
-        return Split(*(_mask(part, sum(map(len, nodes))) for part in nodes))
-    file = files["graph" if kind == "npz" else f"split_{index}"]
-    with np.load(locate(file), allow_pickle=False) as archive:
+        nodes = load_arrays(path.read_bytes(), path.name)[index]
+        parts = [torch.tensor(nodes[key]) for key in ("train", "valid", "test")]
+        return Split(*(index_to_mask(part, sum(map(len, parts))) for part in parts))
+    with np.load(locate(files["graph" if kind == "npz" else f"split_{index}"])) as archive:
         if kind == "npz":
             masks = [archive[f"{part}_masks"][index] for part in Split._fields]
         else:

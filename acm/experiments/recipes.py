@@ -4,16 +4,67 @@ from __future__ import annotations
 
 import csv
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acm import paper
 from acm.data.names import PAPER_DATASETS
-from acm.data.names import dataset as known_dataset
+from acm.data.names import dataset as check_dataset
 from acm.errors import UsageError, unknown
-from acm.experiments.values import Value, check_option, check_shared
 from acm.registry import MODELS, model_name
+
+Value = int | float | str
+
+SPLIT_SCHEMES = ("random", "fixed", "sparse")
+
+#: The hyperparameters that every model has; a model may have options besides.
+HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
+
+#: The type and the range of a hyperparameter, and of an option by its type: its model knows more.
+_RANGES = {
+    "lr": (float, lambda v: 0 < v < math.inf, "a positive finite number"),
+    "weight_decay": (float, lambda v: 0 <= v < math.inf, "a finite number from 0 up"),
+    "dropout": (float, lambda v: 0 <= v < 1, "a number from 0 to below 1"),
+    "hidden": (int, lambda v: v >= 1, "a whole number from 1 up"),
+    int: (int, math.isfinite, "a whole number"),
+    float: (float, math.isfinite, "a number"),
+    # The text of the options separates words by spaces, and a CSV file holds the text.
+    str: (str, lambda v: v and not set(v) & set(" =,\n\"'"), "a word"),
+}
+
+#: The hidden width in the tables of the paper's own models.
+WIDTH = 64
+
+#: The values for the paper's synthetic graphs, for which the paper prints no optimum.
+SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": WIDTH}
+
+#: Where the values of a recipe come from, from the most to the least binding origin, in words.
+ORIGINS = {
+    "printed": "printed: ",
+    "misprint": "printed, most likely a misprint: ",  # the print is most likely not what ran
+    "searched": "not published; ",  # by validation
+    "chosen": "not published; chosen because ",  # by us
+    "given": "",  # by the caller
+}
+
+
+def check_value(model: str, name: str, value: object) -> Value:
+    """Return a hyperparameter of a model, converted to its type, if it is in its range."""
+    options = default_options(model)
+    if name not in HYPERPARAMETERS and name not in options:
+        raise unknown("hyperparameter", name, (*HYPERPARAMETERS, *options), f" of {model}")
+    kind, in_range, needed = _RANGES[type(options[name]) if name in options else name]
+    try:
+        converted = kind(value)
+        exact = kind is not int or isinstance(value, str) or converted == value
+        valid = exact and not isinstance(value, bool) and in_range(converted)
+    except (ValueError, TypeError, OverflowError):
+        valid = False
+    if not valid:
+        raise UsageError(f"{name}={value!r}: {needed} is needed")
+    return converted
 
 
 def default_options(model: str) -> dict[str, Value]:
@@ -26,31 +77,14 @@ def write_options(values: Mapping[str, Value]) -> str:
     return " ".join(f"{name}={values[name]}" for name in sorted(values))
 
 
-def read_options(model: str, values: str | Mapping[str, object]) -> dict[str, Value]:
-    """Return options, given by name or as a text of `write_options`, with the model's types.
-
-    Raises:
-        UsageError: If the model has no such option, or a value has the wrong type.
-    """
-    if isinstance(values, str):
-        pairs = [part.partition("=") for part in values.split()]
-        values = {name: value for name, _, value in pairs}
-    defaults = default_options(model)
-    for name in values:
-        if not defaults:
-            raise UsageError(f"{model} has no hyperparameters of its own, so no {name!r}")
-        if name not in defaults:
-            raise unknown("hyperparameter", name, defaults, f" of {model}")
-    return {name: check_option(type(defaults[name]), name, value) for name, value in values.items()}
-
-
-def complete_options(model: str, text: str) -> str:
-    """Return the text with the defaults of the options that it leaves out."""
-    return write_options(default_options(model) | read_options(model, text))
+def read_options(model: str, text: str) -> dict[str, Value]:
+    """Return the options in a text of `write_options`, with the model's types."""
+    pairs = (word.partition("=") for word in text.split())
+    return {name: check_value(model, name, value) for name, _, value in pairs}
 
 
 def arguments(model: str, text: str) -> dict[str, Value]:
-    """Return the options of a text as keyword arguments of `acm.nn.build`: `lambda_`."""
+    """Return the options of a text as keyword arguments of `acm.registry.build`: `lambda_`."""
     keywords = {name.rstrip("_"): name for name in MODELS[model].options}
     return {keywords[name]: value for name, value in read_options(model, text).items()}
 
@@ -61,37 +95,11 @@ def in_words(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
 
 
-SPLIT_SCHEMES = ("random", "fixed", "sparse")
-HYPERPARAMETERS = ("lr", "weight_decay", "dropout", "hidden")
-
-#: The hidden width in the tables of the paper's own models.
-WIDTH = 64
-
-#: The paper prints no optimum for its synthetic graphs; these values lie in its search ranges.
-SYNTHETIC = {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.5, "hidden": WIDTH}
-
-#: Where the values of a recipe come from, from the most to the least binding source.
-ORIGINS = ("printed", "misprint", "searched", "chosen", "given")
-
-#: Printed rows that a search by validation replaces.
-_MISPRINTS = ("misprint", "row_of_another_model")
-
-
 @dataclass(frozen=True)
 class Recipe:
-    """The hyperparameters of one cell.
+    """The hyperparameters of one cell, one of `ORIGINS`, and the source in words, for people.
 
-    Attributes:
-        model, dataset, split_scheme: The cell.
-        lr, weight_decay, dropout, hidden: Hyperparameters that every model has.
-        options: The hyperparameters of this model, as a text of `write_options`.
-        origin: `"printed"` in the paper; `"misprint"`: printed, but most likely not what ran;
-            `"searched"` by validation; `"chosen"` by us; `"given"` by the caller.
-        source: The place of the print, or the reason for the choice.
-        notes: Remarks on a printed row, for people.
-        to_search: Whether a search by validation should replace the values.
-        unprinted: Options that the paper leaves out of a printed row.
-        unprinted_reason: Where the values of the unprinted options come from.
+    The options are a text of `write_options`.
     """
 
     model: str
@@ -104,141 +112,65 @@ class Recipe:
     options: str
     origin: str
     source: str
-    notes: tuple[str, ...] = ()
-    to_search: bool = False
-    unprinted: tuple[str, ...] = ()
-    unprinted_reason: str = ""
 
     def sentence(self) -> str:
         """Say in one line where the values come from. No program reads this line."""
-        words = {
-            "printed": f"printed: {self.source}",
-            "misprint": f"printed, most likely a misprint: {self.source}",
-            "searched": f"not published; {self.source}",
-            "chosen": f"not published; chosen because {self.source}",
-            "given": self.source,
-        }
-        parts = [words[self.origin], *self.notes]
-        if self.unprinted:
-            options = read_options(self.model, self.options)
-            values = ", ".join(f"{name} {options[name]}" for name in self.unprinted)
-            parts.append(f"not printed, {self.unprinted_reason}: {values}")
-        return "; ".join(parts)
+        return ORIGINS[self.origin] + self.source
 
 
-def recipe(model: str, dataset: str, split_scheme: str = "random") -> Recipe:
+def recipe(
+    model: str, dataset: str, split_scheme: str = "random", given: Mapping | None = None
+) -> Recipe:
     """Return the hyperparameters that a cell is trained with.
 
     The first source that has the cell decides: the paper's printed optimum, unless it is a misprint
     and a search has replaced it; the file `recipes.csv`; the model's recipe for random splits. An
     option that a printed row lacks comes from the cell's row in `recipes.csv`, or is the default.
-
-    Args:
-        model: Name of the model, in any case.
-        dataset: Name of the graph.
-        split_scheme: `"random"`, `"fixed"` or `"sparse"`, see `Trial`.
-
-    Raises:
-        UsageError: If a name is unknown, or no source has hyperparameters for the cell.
+    Hyperparameters that are given by name and are not `None` replace those of the source.
     """
-    known_dataset(dataset)
-    model = model_name(model)
+    check_dataset(dataset)
+    cell = (model_name(model), dataset, split_scheme)
     if split_scheme not in SPLIT_SCHEMES:
         raise unknown("split scheme", split_scheme, SPLIT_SCHEMES)
-    cell = (model, dataset, split_scheme)
-    if dataset == "synthetic":
-        reason = "they lie in the ranges that the paper searched on its synthetic graphs"
-        return _make(cell, SYNTHETIC, {}, "chosen", reason)
-    if dataset not in PAPER_DATASETS:
-        raise _nothing(dataset, HYPERPARAMETERS)
-    if first := _printed(cell) or _chosen(cell):
-        return first
-    if split_scheme == "random":
+    values = {n: check_value(cell[0], n, v) for n, v in (given or {}).items() if v is not None}
+    base, others = _recipe(cell), {"hidden": WIDTH}
+    if base and not values:
+        return base
+    if base is None and not {"lr", "weight_decay", "dropout"} <= values.keys():
         raise UsageError(
-            f"no hyperparameters of {model} on {dataset} are known: give lr, weight_decay and"
+            f"the paper publishes nothing for {cell[0]} on {dataset}: give lr, weight_decay and"
             " dropout"
         )
-    base = recipe(model, dataset)
-    return replace(
-        base,
-        split_scheme=split_scheme,
-        origin="chosen",
-        source=f"it is the recipe for random splits ({base.sentence()})",
-        notes=(),
-        to_search=True,
-        unprinted=(),
-    )
+    source = f"{', '.join(values)} as given"
+    if base:
+        others = {name: getattr(base, name) for name in HYPERPARAMETERS}
+        others |= read_options(base.model, base.options)
+        if rest := ", ".join(name for name in others if name not in values):
+            source += f"; {rest}: {base.sentence()}"
+    return _make(cell, others | values, "given", source)
 
 
-def complete(
-    model: str, dataset: str, split_scheme: str, given: Mapping[str, Value | None]
-) -> Recipe:
-    """Return the recipe of a cell with the caller's values in place of its own.
-
-    Args:
-        model, dataset, split_scheme: As in `recipe`.
-        given: Hyperparameters and options by name; a value of `None` is left to the recipe.
-
-    Raises:
-        UsageError: As `recipe`, if the given values do not suffice; or for an unknown name.
-    """
-    names = (*HYPERPARAMETERS, *default_options(model))
-    for name in given:
-        if name not in names:
-            raise unknown("hyperparameter", name, names)
-    given = {name: value for name, value in given.items() if value is not None}
-    options = read_options(model, {n: v for n, v in given.items() if n not in HYPERPARAMETERS})
-    shared = {n: check_shared(n, v) for n, v in given.items() if n in HYPERPARAMETERS}
-    missing = [n for n in HYPERPARAMETERS if n not in shared and n != "hidden"]
-    try:
-        base = recipe(model, dataset, split_scheme)
-    except UsageError:
-        if missing and dataset not in PAPER_DATASETS:
-            raise _nothing(dataset, missing) from None
-        if missing:
-            raise
-        cell = (model, dataset, split_scheme)
-        base = _make(cell, {"hidden": WIDTH} | shared, {}, "given", "")
-    if not given:
-        return base
-    source = f"{', '.join(given)} as given"
-    others = [name for name in names if name not in given]
-    if others and base.origin != "given":
-        unprinted = tuple(name for name in base.unprinted if name not in given)
-        source += f"; {', '.join(others)}: {replace(base, unprinted=unprinted).sentence()}"
-    return replace(
-        base,
-        **shared,
-        options=write_options(read_options(model, base.options) | options),
-        origin="given",
-        source=source,
-        notes=(),
-        to_search=False,
-        unprinted=(),
-    )
+def _make(cell, values, origin, source) -> Recipe:
+    model = cell[0]
+    values = default_options(model) | {n: check_value(model, n, v) for n, v in values.items()}
+    shared = [values.pop(name) for name in HYPERPARAMETERS]
+    return Recipe(*cell, *shared, write_options(values), origin, source)
 
 
-def _nothing(dataset: str, missing) -> UsageError:
-    missing = [name for name in missing if name != "hidden"]
-    options = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
-    return UsageError(
-        f"the paper publishes nothing for {dataset}: give {' and '.join(missing)} as well"
-        f" ({options})"
-    )
-
-
-def _make(cell, shared, options, origin, source, **fields) -> Recipe:
-    return Recipe(
-        *cell,
-        lr=float(shared["lr"]),
-        weight_decay=float(shared["weight_decay"]),
-        dropout=float(shared["dropout"]),
-        hidden=int(shared["hidden"]),
-        options=write_options(default_options(cell[0]) | options),
-        origin=origin,
-        source=source,
-        **fields,
-    )
+def _recipe(cell: tuple[str, str, str]) -> Recipe | None:
+    model, dataset, split_scheme = cell
+    if dataset == "synthetic":
+        reason = "they lie in the ranges that the paper searched on its synthetic graphs"
+        return _make(cell, SYNTHETIC, "chosen", reason)
+    if dataset not in PAPER_DATASETS:
+        return None
+    published = _printed(cell) or _chosen(cell)
+    if published or split_scheme == "random":
+        return published
+    if base := _recipe((model, dataset, "random")):
+        source = f"it is the recipe for random splits ({base.sentence()})"
+        return replace(base, split_scheme=split_scheme, origin="chosen", source=source)
+    return None
 
 
 def _printed(cell: tuple[str, str, str]) -> Recipe | None:
@@ -249,46 +181,40 @@ def _printed(cell: tuple[str, str, str]) -> Recipe | None:
         return None
     if row.row_status == "untrainable":
         return None
-    misprint = row.row_status in _MISPRINTS
-    notes = tuple(note.text for note in row.notes if note.kind != "other_result")
+    misprint = row.row_status in ("misprint", "row_of_another_model")
+    notes = [note.text for note in row.notes if note.kind != "other_result"]
     chosen = _chosen_rows().get(cell)
     if misprint and chosen and chosen["status"] == "searched":
-        return replace(_chosen(cell), notes=(f"not as in {row.source}: {'; '.join(notes)}",))
-    defaults = default_options(model)
-    printed = {name: getattr(row, name) for name in ("layers", "heads", "jk", "alpha")}
-    printed["lambda"] = row.lambda_
-    options = {n: v for n, v in printed.items() if n in defaults and v is not None}
-    unprinted = tuple(sorted(defaults.keys() - options.keys()))
-    values = read_options(model, chosen["options"]) if chosen else defaults
-    return _make(
-        cell,
-        {name: getattr(row, name) for name in HYPERPARAMETERS},
-        {name: values[name] for name in unprinted} | options,
-        "misprint" if misprint else "printed",
-        row.source,
-        notes=notes,
-        to_search=misprint,
-        unprinted=unprinted,
-        unprinted_reason=f"chosen because {chosen['reason']}" if chosen else "the default",
-    )
+        search, remarks = _chosen(cell), "; ".join(notes)
+        return replace(search, source=f"{search.source}; not as in {row.source}: {remarks}")
+    values = read_options(model, chosen["options"]) if chosen else default_options(model)
+    names = {name.rstrip("_"): name for name in (*HYPERPARAMETERS, *MODELS[model].options)}
+    printed = {name: getattr(row, field, None) for name, field in names.items()}
+    printed = {name: value for name, value in printed.items() if value is not None}
+    if unprinted := ", ".join(f"{n} {values[n]}" for n in sorted(values) if n not in printed):
+        reason = f"chosen because {chosen['reason']}" if chosen else "the default"
+        notes.append(f"not printed, {reason}: {unprinted}")
+    origin = "misprint" if misprint else "printed"
+    return _make(cell, values | printed, origin, "; ".join([row.source, *notes]))
 
 
 def _chosen(cell: tuple[str, str, str]) -> Recipe | None:
     model, _, split_scheme = cell
-    rows = _chosen_rows()
-    row = rows.get(cell) or rows.get((model, "*", split_scheme))
+    row = _chosen_rows().get(cell) or _chosen_rows().get((model, "*", split_scheme))
     if row is None:
         return None
+    values = {name: row[name] for name in HYPERPARAMETERS} | read_options(model, row["options"])
     origin = "searched" if row["status"] == "searched" else "chosen"
-    to_search = row["status"] == "to_search"
-    options = read_options(model, row["options"])
-    return _make(cell, row, options, origin, row["reason"], to_search=to_search)
+    return _make(cell, values, origin, row["reason"])
 
 
 @functools.cache
 def _chosen_rows() -> dict[tuple[str, str, str], dict[str, str]]:
     # `status` is "searched" (the best by validation in results/searches.csv), "chosen", or
-    # "to_search" (chosen until a search replaces the values).
-    with (Path(__file__).parent / "recipes.csv").open(newline="", encoding="utf-8") as file:
+    # "to_search" (chosen, but a search should replace the values).
+    with Path(__file__).with_name("recipes.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {(row["model"], row["dataset"], row["split_scheme"]): row for row in rows}
+
+
+complete = recipe  # the name that acm.cli uses

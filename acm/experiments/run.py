@@ -3,35 +3,121 @@
 from __future__ import annotations
 
 import functools
-import sys
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 
 import torch
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from acm import kernels
+from acm.data import load, row_normalize
+from acm.data.splits import Split
 from acm.errors import UsageError
-from acm.experiments.record import Record, Validation, provenance
-from acm.experiments.store import Store
-from acm.experiments.task import train_trials
-from acm.experiments.trial import NUMERICS, Trial, trials_of
+from acm.experiments.recipes import arguments
+from acm.experiments.store import Record, Store, Validation, commit, processor, versions
+from acm.experiments.trial import NUMERICS, Trial, split_of, training_protocol
 from acm.experiments.workers import Workers, compute, cores
-from acm.training import TrainingResult
+from acm.filters import SparseMatrix, moved, operand
+from acm.nn.checks import operator_of, random_walk
+from acm.registry import build
+from acm.training import Setting, TrainingResult, train
+from acm.training.stack import private_generator
 
 #: How many trials a worker gets at once, by device: what is lost if it dies.
 MOST = {"cpu": 10, "cuda": 256}
+
+_OPERATORS = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A graph that is ready for training.
+
+    The features `x`, `[N, F]`, are row-normalized. The graph `edge_index`, `[2, E]`, is undirected,
+    has the self-loops of the raw data, and stays on the CPU.
+    """
+
+    name: str
+    x: Tensor | SparseMatrix
+    edge_index: Tensor
+    y: Tensor
+    num_classes: int
+    _graphs: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def graph(self, model: nn.Module | None = None, options: str = ""):
+        """Return what a model with these options propagates with; without a model, `Â_rw`."""
+        make = operator_of(nn.Module() if model is None else model)
+        function = getattr(make, "__func__", make)
+        key = function, "" if function is random_walk else options
+        with _OPERATORS:  # an operator may take minutes, so threads wait for each other
+            if key not in self._graphs:
+                operator = make(self.edge_index, self.x.shape[0])
+                self._graphs[key] = moved(operator, self.y.device)
+                if len(self._graphs) > 5:
+                    self._graphs.pop(next(iter(self._graphs)))
+            return self._graphs[key]
+
+    def split(self, trial: Trial) -> Split:
+        """Return the masks of a trial's split."""
+        masks = split_of(trial.dataset, trial.split_scheme, trial.split, self.y)
+        return Split(*(mask.to(self.y.device) for mask in masks))
+
+
+@functools.lru_cache(maxsize=2)
+def prepare(dataset: str, device: str = "cpu") -> Task:
+    """Load a graph and normalize its features, on a device."""
+    try:
+        where = torch.device(device)
+        if where.type == "cpu" and where.index:
+            raise RuntimeError("there is one CPU device")
+        torch.zeros(1, device=where).item()  # a device without numbers, such as meta, fails
+    except (RuntimeError, AssertionError, ImportError, TypeError) as error:
+        raise UsageError(f"device {device!r} is not available here") from error
+    data = load(dataset)
+    x = operand(row_normalize(data.x))
+    return Task(dataset, x.to(where), data.edge_index, data.y.to(where), data.num_classes)
+
+
+def train_trials(
+    trials: Sequence[Trial], device: str = "cpu", **options
+) -> tuple[Task, list[TrainingResult]]:
+    """Train trials that differ in split, seed, lr, weight decay and dropout only; see `train`."""
+    first = trials[0]
+    task = prepare(first.dataset, device)
+    with private_generator(task.y.device):
+        model = build(
+            first.model,
+            task.x.shape[1],
+            task.num_classes,
+            first.hidden,
+            first.dropout,
+            first.channels.split("+") if first.channels else None,
+            first.mix if first.channels else None,
+            task.x.shape[0],
+            **arguments(first.model, first.options),
+        ).to(task.y.device)
+    # The trainer gets no mask of the test nodes, and no label that is in no other set.
+    splits = [task.split(trial) for trial in trials]
+    settings = [
+        Setting(s.train, s.val, t.lr, t.weight_decay, t.entropy, t.dropout)
+        for t, s in zip(trials, splits)
+    ]
+    visible = functools.reduce(torch.logical_or, (s.train | s.val for s in splits))
+    y = torch.where(visible, task.y, -1)
+    graph = task.graph(model, first.options)
+    options = {"protocol": training_protocol(first.dataset)} | options
+    return task, train(model, task.x, graph, y, settings, **options)
 
 
 @contextmanager
 def on_threads(number: int) -> Iterator[None]:
     """Run the loops of `acm.kernels` on some threads, and PyTorch's own operations on one.
 
-    PyTorch's sums depend on its number of threads, and two pools of threads would wait for each
-    other.
+    PyTorch's sums depend on its number of threads.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -45,102 +131,52 @@ def on_threads(number: int) -> Iterator[None]:
 def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record, TrainingResult]:
     """Train one trial, and return its record and the trained model with its curves."""
     with on_threads(cores()):
-        task, (split,), (result,) = train_trials([trial], device, on_epoch=on_epoch)
-    return _record(trial, result, task, split, cores()), result
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials that a worker trains together.
-
-    Attributes:
-        trials: They differ in split, seed, learning rate, weight decay and dropout only.
-        device: Where to train.
-        threads: Number of CPU threads of the batch.
-        blind: Whether no test label is read.
-    """
-
-    trials: tuple[Trial, ...]
-    device: str = "cpu"
-    threads: int = 1
-    blind: bool = False
+        task, (result,) = train_trials([trial], device, on_epoch=on_epoch)
+    return _record(trial, result, task, cores(), blind=False), result
 
 
 def train_batch(
-    batch: Batch, stop: threading.Event | None = None
+    trials: Sequence[Trial], device="cpu", threads=1, blind=False, on_epoch=None
 ) -> list[Record | Validation | UsageError]:
-    """Return a record of each trial, or the error that ended its training.
-
-    Args:
-        batch: What to train.
-        stop: If another thread sets this event, the training ends with an `InterruptedError`.
-    """
-
-    def on_epoch(epoch: int, number: int) -> None:
-        if stop is not None and stop.is_set():
-            raise InterruptedError
-
-    with on_threads(batch.threads):
-        task, splits, results = train_trials(
-            batch.trials, batch.device, keep_weights=False, keep_going=True, on_epoch=on_epoch
-        )
+    """Return a record of each trial, or its error; a blind batch reads no test label."""
+    options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch)
+    with on_threads(threads):
+        task, results = train_trials(trials, device, **options)
     return [
-        UsageError(f"{_name(trial)}: {result.error}")
+        UsageError(f"{t.model} on {t.dataset}, split {t.split}, lr {t.lr:g}: {result.error}")
         if result.error
-        else _record(trial, result, task, None if batch.blind else split, batch.threads)
-        for trial, result, split in zip(batch.trials, results, splits)
+        else _record(t, result, task, threads, blind)
+        for t, result in zip(trials, results)
     ]
 
 
-def batches(
-    trials: Sequence[Trial],
-    device: str = "cpu",
-    *,
-    blind: bool = False,
-    workers: Workers | None = None,
-) -> list[Batch]:
-    """Divide trials into batches that can be trained together, so that no worker is idle.
+def _record(trial, result, task, threads, blind) -> Record | Validation:
+    names = ("val_accuracy", "val_loss", "best_epoch", "epochs", "stacked")
+    fields = asdict(trial) | {name: getattr(result, name) for name in names}
+    device = task.y.device
+    chip = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
+    fields |= {"seconds": round(result.seconds, 3), "device": f"{device.type}: {chip}"}
+    fields |= {"threads": threads, "versions": versions(), "commit": commit()}
+    if blind:
+        return Validation(**fields)
+    test = task.split(trial).test
+    right = result.prediction[test] == task.y[test]
+    return Record(**fields, test_accuracy=right.double().mean().item())
 
-    Trials with and without dropout are separated: without dropout one pass serves for training and
-    validation.
-    """
-    size = (workers or default_workers(device)).size
+
+def batches(trials: Sequence[Trial], device: str, at_once: int) -> list[list[Trial]]:
+    """Divide trials into batches that can be trained together, `at_once` or more where possible."""
     groups: dict[tuple, list[Trial]] = {}
     for t in trials:
         cell = t.dataset, t.model, t.split_scheme, t.hidden, t.channels, t.mix, t.options
+        # Without dropout one pass serves for training and validation.
         groups.setdefault((*cell, t.dropout > 0), []).append(t)
-    threads = max(1, size // max(1, len(trials)))  # fewer trials than cores share the loops
     result = []
     for group in groups.values():
-        most = max(1, min(MOST.get(device.split(":")[0], 10), -(-len(group) // size)))
-        parts = -(-len(group) // most)
-        result += [Batch(tuple(group[k::parts]), device, threads, blind) for k in range(parts)]
+        most = min(MOST.get(device.split(":")[0], 10), math.ceil(len(group) / at_once))
+        parts = math.ceil(len(group) / most)
+        result += [group[k::parts] for k in range(parts)]
     return result
-
-
-def default_workers(device: str) -> Workers:
-    """Return threads of this process: one per core, or one that feeds a GPU."""
-    return Workers(workers=0 if device == "cpu" else 1)
-
-
-def _name(trial: Trial) -> str:
-    return f"{trial.model} on {trial.dataset}, split {trial.split}, lr {trial.lr:g}"
-
-
-def _record(trial, result, task, split, threads) -> Record | Validation:
-    fields = asdict(trial) | dict(
-        val_accuracy=result.val_accuracy,
-        val_loss=result.val_loss,
-        best_epoch=result.best_epoch,
-        epochs=result.epochs,
-        seconds=round(result.seconds, 3),
-        stacked=result.stacked,
-        **provenance(task.y.device, threads),
-    )
-    if split is None:
-        return Validation(**fields)
-    right = result.prediction[split.test] == task.y[split.test]
-    return Record(**fields, test_accuracy=right.double().mean().item())
 
 
 def run_trials(
@@ -154,87 +190,38 @@ def run_trials(
 
     Records are stored as soon as their batch is finished. An interruption (Ctrl-C, a kill) loses
     only the batches in flight, and the next call continues there. The outcome of a trial does not
-    depend on its batch or on the workers.
-
-    Args:
-        trials: What to train, see `trials_of`.
-        store: Where records are kept; without a store nothing is written.
-        device: `"cpu"`, `"cuda"`, or another name that PyTorch has.
-        progress: Whether to show a progress bar, if standard error is a terminal.
-        workers: Where batches run; by default in one thread per core of this process.
-
-    Raises:
-        UsageError: If the data or the device are not available, the store cannot be written, or a
-            loss stops being a number; all other trials are then finished and stored.
+    depend on its batch or on the workers. If a loss stops being a number, `UsageError` is raised
+    after all other trials.
     """
-    return _run(trials, store, device, progress, workers, blind=False)
+    records, errors = _run(trials, store, device, progress, workers)
+    if errors:
+        others = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise UsageError(f"{errors[0]}{others}")
+    return records
 
 
-def validate_trials(
-    trials: Sequence[Trial],
-    store: Store | None = None,
-    device: str = "cpu",
-    progress: bool = True,
-    workers: Workers | None = None,
-) -> list[Validation | None]:
-    """Do the same without any test label; a trial whose loss stops being a number gives `None`.
-
-    Arguments and errors are those of `run_trials`.
-    """
-    return _run(trials, store, device, progress, workers, blind=True)
+def validate_trials(*arguments, **options) -> list[Validation | None]:
+    """Do the same without any test label; a trial whose loss stops being a number gives `None`."""
+    return _run(*arguments, **options, blind=True)[0]
 
 
-def _run(trials, store, device, progress, workers, blind) -> list:
-    trials = list(trials)
-    workers = workers or default_workers(device)
-    rows = store.find(trials) if store else {}
+def _run(trials, store=None, device="cpu", progress=True, workers=None, blind=False) -> tuple:
+    trials, workers = list(trials), workers or Workers()
+    rows, errors = store.find(trials) if store else {}, []
     todo = list(dict.fromkeys(t for t in trials if t not in rows))
     if any(t.numerics != NUMERICS for t in todo):
         raise UsageError(f"only numerics version {NUMERICS} can be trained, earlier ones only read")
     if store and todo:
         store.check()
-    stop, errors = threading.Event(), []
-    function = functools.partial(train_batch, stop=stop) if workers.kind == "here" else train_batch
-    work = batches(todo, device, blind=blind, workers=workers)
-    bar = tqdm(total=len(todo), unit="trial", file=sys.stderr, disable=not progress or None)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)  # Python's steps are short beside those of the loops
-    try:
-        with bar:
-            for batch, outcome in compute(function, work, workers, stop.set):
-                done = [row for row in outcome if not isinstance(row, UsageError)]
-                errors += [row for row in outcome if isinstance(row, UsageError)]
-                rows |= {row.trial: row for row in (store.extend(done) if store else done)}
-                bar.set_description(f"{batch.trials[0].model} on {batch.trials[0].dataset}")
-                bar.update(len(outcome))
-    finally:
-        stop.set()
-        sys.setswitchinterval(interval)
-    if errors and not blind:
-        others = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise UsageError(f"{errors[0]}{others}")
-    return [rows.get(trial) for trial in trials]
-
-
-def run_cell(
-    dataset: str,
-    model: str,
-    split_scheme: str = "random",
-    splits: int | None = None,
-    seed: int = 0,
-    hyperparameters=None,
-    store: str | Path | None = None,
-    device: str = "cpu",
-    progress: bool = True,
-    workers: Workers | None = None,
-    **options,
-) -> list[Record]:
-    """Train one cell of Table 3 or Table 8: `run_trials(trials_of(…))`.
-
-    Args:
-        store: Path of the CSV file that keeps the records; without it nothing is written.
-
-    Other arguments and errors are those of `trials_of` and `run_trials`.
-    """
-    trials = trials_of(dataset, model, split_scheme, splits, seed, hyperparameters, **options)
-    return run_trials(trials, Store(store) if store else None, device, progress, workers)
+    at_once = 1 if workers.kind == "here" else workers.size
+    work = batches(todo, device, at_once)
+    threads = workers.size // max(1, min(at_once, len(work)))  # fewer batches share the loops
+    function = functools.partial(train_batch, device=device, threads=threads, blind=blind)
+    with tqdm(total=len(todo), unit="trial", disable=not progress or None) as bar:
+        for batch, outcome in compute(function, work, workers):
+            done = [row for row in outcome if not isinstance(row, UsageError)]
+            errors += [row for row in outcome if isinstance(row, UsageError)]
+            rows |= {row.trial: row for row in (store.extend(done) if store else done)}
+            bar.set_description(f"{batch[0].model} on {batch[0].dataset}")
+            bar.update(len(outcome))
+    return [rows.get(trial) for trial in trials], errors

@@ -1,4 +1,8 @@
-"""The adjacency matrix of a graph, and its low-pass and high-pass filters."""
+"""The adjacency matrix of a graph, and its low-pass and high-pass filters.
+
+Every function raises `UsageError` if an argument has a wrong type or shape, a node index is not in
+`0 … N − 1`, the normalization is unknown, or a degree is negative, infinite or NaN.
+"""
 
 from __future__ import annotations
 
@@ -22,51 +26,40 @@ def adjacency(
             rows are targets (PyG's `adj_t`).
         num_nodes: `N`; by default one more than the largest node index.
         edge_weight: Weights, `[E]`; by default ones of the default floating-point type.
-
-    Raises:
-        UsageError: An argument has a wrong type or shape, or a node index is not in `0 … N − 1`.
     """
     if not isinstance(edge_index, Tensor):
         raise UsageError(f"edge_index is a {type(edge_index).__name__}: a tensor is needed")
-    if num_nodes is not None:
-        check_whole("num_nodes", num_nodes, 0)
     if edge_weight is not None and not isinstance(edge_weight, Tensor):
         raise UsageError(f"edge_weight is a {type(edge_weight).__name__}: a tensor is needed")
+    if num_nodes is not None:
+        check_whole("num_nodes", num_nodes, 0)
     if edge_index.layout != torch.strided:
         if edge_weight is not None:
             raise UsageError("the values of a sparse adjacency are its weights: omit edge_weight")
         matrix = SparseMatrix.from_torch(_as_real(edge_index))
-        size = matrix.shape[0] if num_nodes is None else num_nodes
-        if matrix.shape != (size, size):
-            rows, columns = matrix.shape
-            raise UsageError(
-                f"the sparse adjacency is {rows} x {columns}: {size} x {size} is needed"
-            )
+        n = matrix.shape[0] if num_nodes is None else num_nodes
+        if matrix.shape != (n, n):
+            size = "{} x {}".format(*matrix.shape)
+            raise UsageError(f"the sparse adjacency is {size}: {n} x {n} is needed")
         return matrix
     dtype = edge_index.dtype
     integers = not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or not integers:
-        raise UsageError(
-            f"edge_index has shape {list(edge_index.shape)} and type {dtype}:"
-            " integers of shape [2, E] are needed"
-        )
+        got = f"shape {list(edge_index.shape)} and type {dtype}"
+        raise UsageError(f"edge_index has {got}: integers of shape [2, E] are needed")
     source, target = edge_index = edge_index.long()
-    largest = int(edge_index.max()) if edge_index.numel() else -1
-    num_nodes = largest + 1 if num_nodes is None else num_nodes
-    if largest >= num_nodes or (edge_index.numel() and int(edge_index.min()) < 0):
-        raise UsageError(
-            f"edge_index has nodes {int(edge_index.min())} … {largest}:"
-            f" a graph of {num_nodes} nodes has 0 … {num_nodes - 1}"
-        )
+    low, high = map(int, edge_index.aminmax()) if edge_index.numel() else (0, -1)
+    n = high + 1 if num_nodes is None else num_nodes
+    if low < 0 or high >= n:
+        raise UsageError(f"edge_index has nodes {low} … {high}: {n} nodes are 0 … {n - 1}")
     if edge_weight is None:
         edge_weight = torch.ones(source.numel(), device=edge_index.device)
-    edge_weight = _as_real(edge_weight)
     if edge_weight.shape != source.shape:
+        shape = list(edge_weight.shape)
         raise UsageError(
-            f"edge_weight has shape {list(edge_weight.shape)}:"
-            f" one weight for each of the {source.numel()} edges is needed"
+            f"edge_weight has shape {shape}, not one for each of the {len(source)} edges"
         )
-    return SparseMatrix.from_coo(target, source, edge_weight, (num_nodes, num_nodes))
+    return SparseMatrix.from_coo(target, source, _as_real(edge_weight), (n, n))
 
 
 def _as_real(weights: Tensor) -> Tensor:
@@ -76,14 +69,10 @@ def _as_real(weights: Tensor) -> Tensor:
     return weights if weights.is_floating_point() else weights.to(torch.get_default_dtype())
 
 
-def check_norm(norm: str) -> str:
-    """Return the normalization if it is `"rw"` or `"sym"`; raise `UsageError` otherwise."""
+def check_norm(norm: str) -> None:
+    """Raise `UsageError` unless the normalization is `"rw"` or `"sym"`."""
     if norm not in ("rw", "sym"):
         raise UsageError(f"unknown normalization {norm!r}: 'rw' and 'sym' are valid")
-    return norm
-
-
-known_norm = check_norm  # the former name
 
 
 def low_pass(
@@ -93,7 +82,7 @@ def low_pass(
     norm: str = "rw",
     renormalize: bool = True,
 ) -> SparseMatrix:
-    r"""Return the low-pass filter `H_LP`, an affinity matrix of the graph (Section 2.1).
+    r"""Return the low-pass filter `H_LP`, `[N, N]`, an affinity matrix (Section 2.1).
 
     With the renormalization trick, :math:`\tilde A = A + I` and :math:`\tilde D = D + I`. Then
     `"rw"` is :math:`\hat A_{rw} = \tilde D^{-1} \tilde A`, the paper's choice, and `"sym"` is
@@ -103,18 +92,9 @@ def low_pass(
     where PyG's `gcn_norm` has 1.
 
     Args:
-        edge_index: Edges, `[2, E]`, or a sparse adjacency, as in `adjacency`.
-        num_nodes: `N`; by default one more than the largest node index.
-        edge_weight: Weights, `[E]`; by default ones.
+        edge_index, num_nodes, edge_weight: As in `adjacency`.
         norm: `"rw"` (each row sums to one) or `"sym"`.
         renormalize: Whether to add the identity first.
-
-    Returns:
-        The `[N, N]` filter.
-
-    Raises:
-        UsageError: As `adjacency`, or the normalization is unknown, or a degree is negative,
-            infinite or NaN.
     """
     check_norm(norm)
     a = adjacency(edge_index, num_nodes, edge_weight)
@@ -122,10 +102,7 @@ def low_pass(
     row, col, value = a.row, a.col, a.value
     degree = value.new_zeros(a.shape[0]).index_add(0, row, value)
     if not bool(((degree >= 0) & degree.isfinite()).all()):
-        raise UsageError(
-            "the degree of a node is negative, infinite or NaN:"
-            " edge weights must be finite numbers from 0"
-        )
+        raise UsageError("a degree is negative, infinite or NaN: weights are finite numbers from 0")
     exponent = -1.0 if norm == "rw" else -0.5
     scale = torch.where(degree > 0, degree.clamp(min=torch.finfo(degree.dtype).tiny) ** exponent, 0)
     scaled = scale[row] * value if norm == "rw" else scale[row] * value * scale[col]
@@ -139,9 +116,9 @@ def high_pass(
     norm: str = "rw",
     renormalize: bool = True,
 ) -> SparseMatrix:
-    """Return the high-pass filter `H_HP = I − H_LP`, a Laplacian of the graph (Section 4.2).
+    """Return the high-pass filter `H_HP = I − H_LP`, `[N, N]`, a Laplacian (Section 4.2).
 
-    Arguments and errors are those of `low_pass`. Layers have `H_LP x` already and compute
+    The arguments are those of `low_pass`. Layers have `H_LP x` already and compute
     `H_HP x = x − H_LP x` from it.
     """
     low = low_pass(edge_index, num_nodes, edge_weight, norm, renormalize)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import cast
 
 import numpy as np
 import torch
@@ -16,8 +15,6 @@ from acm.errors import UsageError
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torch.eye(1).to_sparse_csr()
-
-_LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
 
 
 class SparseMatrix:
@@ -36,10 +33,9 @@ class SparseMatrix:
     """
 
     def __init__(self, crow: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
-        self.crow, self.col, self.value = crow, col, value
-        self.shape = (*shape,)  # for a type checker, `tuple(shape)` has any length
-        # Results that depend on the pattern only; all matrices of this pattern share them.
-        self._shared: dict = {}
+        self.crow, self.col, self.value, self.shape = crow, col, value, (shape[0], shape[1])
+        # A cache of what depends on `crow`, `col` and `shape` alone. `with_value` shares the cache.
+        self._pattern: dict = {}
         self._transpose: SparseMatrix | None = None
         self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -47,16 +43,15 @@ class SparseMatrix:
     def from_torch(cls, matrix: Tensor) -> SparseMatrix:
         """Convert a `torch.sparse` matrix of any layout, or a dense one."""
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
-        shape = cast(tuple[int, int], csr.shape)
-        return cls(csr.crow_indices(), csr.col_indices(), csr.values(), shape)
+        return cls(csr.crow_indices(), csr.col_indices(), csr.values(), (csr.size(0), csr.size(1)))
 
     @classmethod
     def from_coo(cls, row: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]):
         """Build the matrix with `value[k]` at `(row[k], col[k])`; repeated entries are summed."""
-        # Some PyTorch releases lack the gradient of `coalesce`, which would do the same.
+        # PyTorch's `coalesce` does the same, but has no gradient in some releases.
         entry, inverse = torch.unique(row * shape[1] + col, return_inverse=True)
         total = value.new_zeros(entry.numel()).index_add(0, inverse, value)
-        return cls(row_pointers(entry // shape[1], shape[0]), entry % shape[1], total, shape)
+        return cls(_row_pointers(entry // shape[1], shape[0]), entry % shape[1], total, shape)
 
     @property
     def row(self) -> Tensor:
@@ -69,14 +64,14 @@ class SparseMatrix:
         """The transpose."""
         if self._transpose is not None:
             return self._transpose
-        if "order" not in self._shared:
+        if "order" not in self._pattern:
             order = torch.argsort(self.col, stable=True)
-            pattern = row_pointers(self.col[order], self.shape[1]), self.row[order]
-            self._shared["order"] = order
-            self._shared["transpose"] = SparseMatrix(*pattern, self.value[:0], self.shape[::-1])
+            crow, col = _row_pointers(self.col[order], self.shape[1]), self.row[order]
+            self._pattern["order"] = order
+            self._pattern["transpose"] = SparseMatrix(crow, col, self.value[:0], self.shape[::-1])
         # `value[..., order]` takes seven times as long.
-        value = self.value.index_select(-1, self._shared["order"])
-        transpose = self._shared["transpose"].with_value(value)
+        value = self.value.index_select(-1, self._pattern["order"])
+        transpose = self._pattern["transpose"].with_value(value)
         if not self.value.requires_grad:
             self._transpose = transpose
         return transpose
@@ -84,7 +79,7 @@ class SparseMatrix:
     def with_value(self, value: Tensor) -> SparseMatrix:
         """Return a matrix of the same pattern with other stored values."""
         other = SparseMatrix(self.crow, self.col, value, self.shape)
-        other._shared = self._shared
+        other._pattern = self._pattern
         return other
 
     def to(self, *args, **kwargs) -> SparseMatrix:
@@ -95,70 +90,44 @@ class SparseMatrix:
 
     def to_torch(self) -> Tensor:
         """Convert the matrix to a `torch.sparse_csr` tensor."""
-        return torch.sparse_csr_tensor(
-            *self._index(), self.value, self.shape, check_invariants=False
-        )
+        crow, col = self._index()
+        return torch.sparse_csr_tensor(crow, col, self.value, self.shape, check_invariants=False)
 
     def to_dense(self) -> Tensor:
         """Convert the matrix to a dense tensor."""
-        dense = self.value.new_zeros(self.shape)
-        return dense.index_put((self.row, self.col), self.value)
+        return self.to_torch().to_dense()
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """Multiply with a dense matrix `[columns, F]`, or with a batch `[B, columns, F]`."""
-        batches = self.value.shape[:-1] + x.shape[:-2]
-        if x.dim() not in (2, 3) or x.size(-2) != self.shape[1] or len({*batches} - {1}) > 1:
+        batches = {*self.value.shape[:-1], *x.shape[:-2]} - {1}
+        if x.dim() not in (2, 3) or x.size(-2) != self.shape[1] or len(batches) > 1:
             count = f"{len(self.value)} times " if self.value.dim() > 1 else ""
             raise UsageError(
                 f"{count}a {self.shape[0]} x {self.shape[1]} matrix cannot be multiplied with"
                 f" a tensor of shape {list(x.shape)}: [{self.shape[1]}, F] is needed"
             )
-        if (x.dtype, x.device) != (self.value.dtype, self.value.device):
-            raise UsageError(
-                f"a {self.value.dtype} matrix on {self.value.device} cannot be multiplied with a"
-                f" {x.dtype} tensor on {x.device}: convert the matrix with `matrix.to(x)`"
-            )
         if torch.is_grad_enabled() and (self.value.requires_grad or x.requires_grad):
             return _Product.apply(self.value, x, self)
         return self.times(x)
 
-    def times(self, x: Tensor, out: Tensor | None = None) -> Tensor:
-        """Multiply without a gradient.
-
-        Args:
-            x: `[columns, F]`, or `[B, columns, F]` for a batch of B trials.
-            out: Tensor to which the product is added.
-
-        Returns:
-            `out` if it is given; else the product, `[rows, F]`, or `[B, rows, F]` for a batch.
-        """
+    def times(self, x: Tensor) -> Tensor:
+        """Multiply as `@` does, without a gradient."""
         if not kernels.supports(self.value, x):
-            product = self._times(self.value.detach(), x)
-            return product if out is None else out.add_(product)
+            return self._times(x)
         # The compiled loops need the dimension of trials, even for one trial.
-        dense, is_batch = kernels.numpy(x), max(self.value.dim(), x.dim() - 1) > 1
-        total = None if out is None else kernels.numpy(out)
-        array = kernels.sparse_product(
-            *self.arrays(),
-            dense if dense.ndim > 2 else dense[None],
-            total if is_batch or total is None else total[None],
-        )
-        return torch.from_numpy(array if is_batch else array[0]) if out is None else out
+        dense = kernels.numpy(x)
+        array = kernels.sparse_product(*self.arrays(), dense if x.dim() > 2 else dense[None])
+        return torch.from_numpy(array if max(self.value.dim(), x.dim() - 1) > 1 else array[0])
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return row pointers, columns and values, `[B, nnz]` or `[1, nnz]`, for `acm.kernels`."""
         if self._arrays is None:
-            if "arrays" not in self._shared:
-                self._shared["arrays"] = tuple(map(kernels.numpy, self._index()))
-            crow, col = self._shared["arrays"]
-            value = kernels.numpy(self.value)
-            self._arrays = crow, col, value if value.ndim > 1 else value[None]
+            crow, col = map(kernels.numpy, self._index())
+            self._arrays = crow, col, np.atleast_2d(kernels.numpy(self.value))
         return self._arrays
 
-    def _times(self, value: Tensor, x: Tensor) -> Tensor:
-        if value.device.type == "cpu" and value.dtype in (torch.float16, torch.bfloat16):
-            # PyTorch has no sparse product of half precision on a CPU.
-            return self.with_value(value.float()).times(x.float()).to(value.dtype)
+    def _times(self, x: Tensor) -> Tensor:
+        value = self.value.detach()
         if value.dim() == 1 and x.dim() == 2:
             return self.to_torch() @ x
         if value.dim() == 1:  # one matrix for all trials: one product with their columns together
@@ -166,39 +135,29 @@ class SparseMatrix:
             return wide.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)
         # One matrix per trial: one product with a block-diagonal matrix.
         (batch,) = torch.broadcast_shapes(value.shape[:-1], x.shape[:-2])
-        rows, columns = self.shape
+        (rows, columns), (crow, col) = self.shape, self._index()
         value, x = value.expand(batch, -1), x.expand(batch, columns, x.shape[-1])
-        if ("diagonal", batch) not in self._shared:
-            crow, col = self._index()
+        if ("diagonal", batch) not in self._pattern:
             step = torch.arange(batch, device=col.device, dtype=col.dtype)[:, None]
-            ends = (crow[1:] + step * col.numel()).flatten()
-            index = torch.cat([crow[:1], ends]), (col + step * columns).flatten()
-            self._shared["diagonal", batch] = index
-        crow, col = self._shared["diagonal", batch]
-        diagonal = torch.sparse_csr_tensor(
-            crow,
-            col,
-            value.flatten(),
-            (batch * rows, batch * columns),
-            check_invariants=False,
-        )
+            ends = torch.cat([crow[:1], (crow[1:] + step * col.numel()).flatten()])
+            self._pattern["diagonal", batch] = ends, (col + step * columns).flatten()
+        (crow, col), shape = self._pattern["diagonal", batch], (batch * rows, batch * columns)
+        value = value.flatten()
+        diagonal = torch.sparse_csr_tensor(crow, col, value, shape, check_invariants=False)
         return (diagonal @ x.flatten(0, 1)).unflatten(0, (batch, rows))
 
     def _index(self) -> tuple[Tensor, Tensor]:
         """Return the pattern with 32-bit indices if they are large enough."""
-        if "index" not in self._shared:
+        if "index" not in self._pattern:
             # MKL needs 32-bit indices; to convert them costs as much as a small graph's product.
             fits = max(self.col.numel(), *self.shape) < 2**31
             dtype = torch.int32 if fits else torch.int64
-            self._shared["index"] = self.crow.to(dtype), self.col.to(dtype)
-        return self._shared["index"]
+            self._pattern["index"] = self.crow.to(dtype), self.col.to(dtype)
+        return self._pattern["index"]
 
 
 class _Product(torch.autograd.Function):
-    """`Y = M X` with `dL/dX = Mᵀ dL/dY` and `dL/dM_ij = ⟨dL/dY_i, X_j⟩` on the stored pattern.
-
-    `X` and the stored values may have a leading dimension, a batch of trials.
-    """
+    """`Y = M X` with `dL/dX = Mᵀ dL/dY` and `dL/dM_ij = ⟨dL/dY_i, X_j⟩` on the stored pattern."""
 
     @staticmethod
     def forward(ctx, value: Tensor, x: Tensor, matrix: SparseMatrix) -> Tensor:
@@ -228,25 +187,20 @@ def moved(matrices, *args, **kwargs):
 
 
 def operand(x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-    """Prepare features for `x @ w`: convert a `torch.sparse` matrix to a `SparseMatrix`.
-
-    Raises:
-        UsageError: `x` is no tensor, or a sparse tensor that is no matrix.
-    """
+    """Prepare features for `x @ w`: convert a `torch.sparse` matrix to a `SparseMatrix`."""
     if not isinstance(x, Tensor | SparseMatrix):
         raise UsageError(f"the features are a {type(x).__name__}: a tensor is needed")
     if isinstance(x, SparseMatrix) or x.layout == torch.strided:
         return x
-    if x.layout not in _LAYOUTS or x.dim() != 2 or x.dense_dim():
+    layouts = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+    if x.layout not in layouts or x.dim() != 2 or x.dense_dim():
         raise UsageError(
-            f"node features have shape {list(x.shape)} and layout {x.layout}, of which"
-            f" {x.dense_dim()} dimensions are dense: COO, CSR or CSC of shape"
-            f" [N, {x.shape[-1]}] is needed"
+            f"node features have shape {list(x.shape)}, layout {x.layout} and {x.dense_dim()} dense"
+            f" dimensions: COO, CSR or CSC of shape [N, {x.shape[-1]}] is needed"
         )
     return SparseMatrix.from_torch(x)
 
 
-def row_pointers(sorted_rows: Tensor, rows: int) -> Tensor:
-    """Return the row pointers of a CSR matrix, `[rows + 1]`, from the sorted rows of its values."""
+def _row_pointers(sorted_rows: Tensor, rows: int) -> Tensor:
     counts = torch.bincount(sorted_rows, minlength=rows)
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

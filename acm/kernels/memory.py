@@ -11,10 +11,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of glibc's malloc.h
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Ask the C library to keep freed memory, and return whether it accepts.
+    """Ask the C library of this package's own process to keep freed memory; return its consent.
 
-    Call it only in a process that belongs to this package. Otherwise each epoch returns its memory
-    to the system and pays for page faults: 2,400 per epoch on Film, a quarter of the time.
+    Otherwise each epoch pays for new pages: 2,400 on Film, a quarter of the time.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

@@ -22,173 +22,150 @@ from acm.metrics.graph import Graph
 
 _UNIT = 2.0**-53  # the largest relative error of rounding a real number to float64
 _TINY = 2.0**-900  # exceeds any underflow, since features are scaled to order one
-_FILTER_ROUNDINGS = 16  # a generous count: square root, reciprocal, products, identity
+_FILTER_ROUNDINGS = 16  # a generous count: reciprocal, products, identity
 
 
 class Features(NamedTuple):
     """Float64 features and the data of their error bound."""
 
     matrix: Tensor | SparseMatrix
-    magnitude: Tensor | SparseMatrix
-    """The absolute values of `matrix`."""
-    filled: Tensor
-    """Mask `[N]` of the rows with a nonzero entry."""
-    roundings: int
-    """The largest number of roundings of one term of `X Xᵀ a`."""
+    magnitude: Tensor | SparseMatrix  # the absolute values of `matrix`
+    filled: Tensor  # mask `[N]` of the rows with a nonzero entry
+    roundings: int  # the largest number of roundings of one term of `X Xᵀ a`
 
 
-class Sums(NamedTuple):
-    """Sums of similarities over each class and bounds of their errors, both `[n, C]`."""
-
-    value: Tensor
-    error: Tensor
-
-
-def prepare_features(x: Tensor, num_nodes: int, normalize: bool) -> Features:
+def prepare_features(x: Tensor, num_nodes: int, normalize: bool = False) -> Features:
     """Check features, convert them to float64 and scale them to order one.
 
     `normalize` divides each row by the sum of its absolute values.
-
-    Raises:
-        UsageError: The shape is not [N, F], or a value is complex, NaN or infinite.
     """
-    matrix, value = _finite(x.detach() if isinstance(x, Tensor) else x, num_nodes)
-    dense = isinstance(matrix, Tensor)
-    if isinstance(matrix, Tensor):
+    if x.dim() != 2 or x.size(0) != num_nodes or not x.size(1) or x.is_complex():
+        got = f"shape {list(x.shape)} and type {x.dtype}"
+        raise UsageError(f"x has {got}: real numbers of shape [{num_nodes}, F] are needed")
+    sparse = None if x.layout == torch.strided else SparseMatrix.from_torch(x.detach())
+    if sparse is None:
+        value, row = x.detach().double(), torch.arange(num_nodes, device=x.device)[:, None]
         longest_row, longest_column = x.size(1), num_nodes
-        largest = value.abs().amax(1)
     else:
-        row = matrix.row
-        longest_row = int(matrix.crow.diff().max())
-        longest_column = int(torch.bincount(matrix.col, minlength=1).max())
-        largest = value.new_zeros(num_nodes).scatter_reduce(0, row, value.abs(), "amax")
+        value, row = sparse.value.double(), sparse.row
+        longest_row = int(sparse.crow.diff().max())
+        longest_column = int(torch.bincount(sparse.col, minlength=1).max())
+    if not bool(value.isfinite().all()):
+        raise UsageError("x holds NaN or infinite values: remove or impute these values first")
+
+    def over_rows(entries: Tensor, reduction: str) -> Tensor:
+        if sparse is None:
+            return entries.amax(1) if reduction == "amax" else entries.sum(1)
+        return entries.new_zeros(num_nodes).scatter_reduce(0, row, entries, reduction)
+
+    largest, roundings = over_rows(value.abs(), "amax"), longest_row + longest_column
     filled = largest > 0
     # Scaling by a power of two is exact. Normalized rows each have their own power of two; other
     # rows share one, so that no comparison changes.
     scale = largest if normalize else largest.max().expand(num_nodes)
-    scale = torch.exp2(-scale.clamp(min=2.0**-1000).log2().floor())
-    value = value * (scale[:, None] if dense else scale[row])
-    roundings = longest_row + longest_column
+    value = value * torch.exp2(-scale.clamp(min=2.0**-1000).log2().floor())[row]
     if normalize:
-        entry = value.abs()
-        total = entry.sum(1) if dense else torch.zeros_like(scale).index_add(0, row, entry)
-        total = torch.where(filled, total, 1)
-        value = value / (total[:, None] if dense else total[row])
+        value = value / torch.where(filled, over_rows(value.abs(), "sum"), 1)[row]
         roundings += 2 * (longest_row + 1)
-    signed = bool((value < 0).any())
-    if isinstance(matrix, Tensor):
-        return Features(value, value.abs() if signed else value, filled, roundings)
-    matrix = matrix.with_value(value)
-    magnitude = matrix.with_value(value.abs()) if signed else matrix
+    matrix = value if sparse is None else sparse.with_value(value)
+    magnitude = matrix
+    if bool((value < 0).any()):
+        magnitude = value.abs() if sparse is None else sparse.with_value(value.abs())
     return Features(matrix, magnitude, filled, roundings)
-
-
-def dense_features(x: Tensor, num_nodes: int) -> Tensor:
-    """Check features as `prepare_features` does and return a dense float64 matrix."""
-    matrix, value = _finite(x, num_nodes)
-    return value if isinstance(matrix, Tensor) else matrix.with_value(value).to_torch().to_dense()
-
-
-def _finite(x: Tensor, num_nodes: int) -> tuple[Tensor | SparseMatrix, Tensor]:
-    """Check that features are real and finite; return them and their values in float64."""
-    if not isinstance(x, Tensor) or x.dim() != 2 or x.size(0) != num_nodes or not x.size(1):
-        got = list(x.shape) if isinstance(x, Tensor) else type(x)
-        raise UsageError(f"x has shape {got}: [{num_nodes}, F] is needed, one row for each label")
-    if x.is_complex() or x.is_quantized or x.is_meta:
-        kind = "meta" if x.is_meta else x.dtype
-        raise UsageError(f"x is a {kind} tensor: real numbers are needed")
-    if x.layout in (torch.sparse_bsr, torch.sparse_bsc):
-        x = x.to_dense().to_sparse_csr()
-    matrix = x if x.layout == torch.strided else SparseMatrix.from_torch(x)
-    value = (matrix if isinstance(matrix, Tensor) else matrix.value).double()
-    if not bool(value.isfinite().all()):
-        raise UsageError("x holds NaN or infinite values: remove or impute these values first")
-    return matrix, value
 
 
 class Aggregation:
     """Multiply by `Â` as `acm.filters.low_pass` does, without a second copy of the edges.
 
-    Args:
-        graph: The graph; its pairs are the ones of `A`.
-        norm, renormalize: As in `acm.filters.low_pass`.
+    Each pair (v, u) of the graph is an entry `A[v, u] = 1`.
     """
 
-    def __init__(self, graph: Graph, norm: str = "rw", renormalize: bool = True):
+    def __init__(self, graph: Graph):
         crow = torch.cat([graph.degree.new_zeros(1), graph.degree.cumsum(0)])
         ones = torch.ones(graph.node.numel(), dtype=torch.float64, device=crow.device)
-        n = graph.num_nodes
-        self.graph, self.renormalize = graph, renormalize
-        self.adjacency = SparseMatrix(crow, graph.neighbor, ones, (n, n))
-        degree = (graph.degree + int(renormalize)).double()
-        scale = (degree if norm == "rw" else degree.sqrt()).reciprocal()
-        self.left = torch.where(degree > 0, scale, 0)[:, None]
-        self.right = 1 if norm == "rw" else self.left
+        self.graph, self.scale = graph, (graph.degree + 1).double().reciprocal()
+        self.adjacency = SparseMatrix(crow, graph.neighbor, ones, (graph.num_nodes,) * 2)
+        # The largest number of roundings of one term of `Â Âᵀ Z`.
+        longest_column = int(torch.bincount(graph.neighbor, minlength=1).max())
+        self.roundings = int(graph.degree.max()) + longest_column + _FILTER_ROUNDINGS
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """Return `Â x` for a dense `x`, `[N, F]`."""
-        x = self.right * x
-        return self.left * (self.adjacency @ x + x if self.renormalize else self.adjacency @ x)
+        return self.scale[:, None] * (self.adjacency @ x + x)
 
     def transposed(self, y: Tensor, classes: int, weight: Tensor) -> Tensor:
         """Return `Âᵀ Z`, `[N, C]`; row v of `Z` holds `weight[v]` at `y[v]`, else zeros."""
-        weight = weight * self.left.squeeze(1)
-        entry = self.graph.neighbor * classes
-        entry += y[self.graph.node]
+        weight = weight * self.scale
+        entry = (self.graph.neighbor * classes).add_(y[self.graph.node])
         total = torch.bincount(entry, weight[self.graph.node], len(y) * classes)
         # bincount of no entries ignores the type of its weights, hence double().
         total = total.double().reshape(len(y), classes)
-        if self.renormalize:
-            total[torch.arange(len(y), device=y.device), y] += weight
-        return self.right * total
+        total[torch.arange(len(y), device=y.device), y] += weight
+        return total
 
     def filled(self, rows: Tensor, high: bool) -> Tensor:
         """Return which rows of `Â X` (`high`: of `X − Â X`) may have nonzeros, given those of X."""
         node, neighbor = self.graph.node, self.graph.neighbor
-        nonzero = rows.clone() if self.renormalize or high else torch.zeros_like(rows)
+        nonzero = rows.clone()
         nonzero[node[rows[neighbor]]] = True
         if high:
             # Row v of X − Â X is zero if v has no neighbor except itself, since then Â_vv = 1.
             has_others = torch.zeros_like(rows)
             has_others[node[node != neighbor]] = True
-            alone = ~has_others if self.renormalize else ~has_others & (self.graph.degree > 0)
-            nonzero &= ~alone
+            nonzero &= has_others
         return nonzero
 
-    @property
-    def roundings(self) -> int:
-        """The largest number of roundings of one term of `Â Âᵀ Z`."""
-        columns = torch.bincount(self.graph.neighbor, minlength=1)
-        return int(self.graph.degree.max()) + int(columns.max()) + _FILTER_ROUNDINGS
+
+def aggregation_signs(
+    features: Features, graph: Graph, filter: str, low: Aggregation | None
+) -> tuple[Tensor, Tensor]:
+    """Compare each node's mean of `S(M, X)` over its class with its mean over the other classes.
+
+    M is "low_pass" (`low`, which is `Â`), "high_pass" (`I − Â`) or "identity" (without `low`). The
+    signs of the differences are returned, `[n]`, int8, and the mask of the undecided nodes.
+    """
+    (same, other), (same_error, other_error) = _sums(features, graph, filter, low)
+    size = graph.class_sizes[graph.known_labels].double()
+    other_size = size.numel() - size
+    # The value is N_c (N - N_c) times the difference of the means.
+    value = other_size * same - size * other
+    return _signs(value, other_size * same_error + size * other_error)
 
 
-def similarity_sums(features: Features, graph: Graph, filter: str, low: Aggregation | None) -> Sums:
-    """Sum `S(M, X)[v, u]` over the nodes u of each class, for each node v with a known label.
+def diversification_signs(
+    features: Features, graph: Graph, low: Aggregation
+) -> tuple[Tensor, Tensor]:
+    """Test both inequalities of definition 2 on `S(I - Â, X)` for each node.
 
-    Args:
-        features: Features of all N nodes.
-        graph: The graph with n known labels.
-        filter: M: "low_pass" (`Â`), "high_pass" (`I − Â`) or "identity".
-        low: `Â`; ignored if `filter` is "identity".
+    The signs are those of `exact.diversification_signs`. They are returned with the mask of the
+    undecided nodes.
+    """
+    (same, other), (same_error, other_error) = _sums(features, graph, "high_pass", low)
+    same_sign, same_undecided = _signs(same, same_error)
+    other_sign, other_undecided = _signs(-other, other_error)
+    sign = torch.minimum(same_sign, other_sign)
+    return sign, (same_undecided | other_undecided) & (sign == 0)
 
-    Returns:
-        Sums and bounds, `[n, C]`.
+
+def _sums(
+    features: Features, graph: Graph, filter: str, low: Aggregation | None
+) -> list[tuple[Tensor, Tensor]]:
+    """Sum `S(M, X)[v, u]` over the u of v's class and over the other u, for each known node v.
+
+    The two sums are returned, and the bounds of their errors, `[n]` each.
     """
     z = one_hot(graph.y, graph.num_classes).double()
     if graph.known is not None:
         z *= graph.known[:, None]
-    x, magnitude = features.matrix, features.magnitude
-    roundings, filled = features.roundings, features.filled
-    if filter == "identity":
+    x, magnitude, filled, roundings = features
+    if low is None:
         value = x @ (x.T @ z)
         bound = value if magnitude is x else magnitude @ (magnitude.T @ z)
     else:
-        assert low is not None  # only "identity" goes without it
         high = filter == "high_pass"
         low_z = low.transposed(graph.y, graph.num_classes, z.sum(1))
         g = x @ (x.T @ (z - low_z if high else low_z))
-        value = g - low @ g if high else low @ g
-        bound = value
+        value = bound = g - low @ g if high else low @ g
         if high or magnitude is not x:
             g = magnitude @ (magnitude.T @ (z + low_z if high else low_z))
             bound = g + low @ g if high else low @ g
@@ -196,53 +173,15 @@ def similarity_sums(features: Features, graph: Graph, filter: str, low: Aggregat
     # A comparison adds at most C + 4 roundings. The factor 2 covers the rounding of the bound. A
     # row of M X that holds only zeros has sums of exactly 0.
     roundings += graph.num_classes + 4
-    value = torch.where(filled[:, None], value, 0)
-    error = torch.where(filled[:, None], 2 * roundings * _UNIT * bound + _TINY, 0)
-    if graph.known is not None:
-        value, error = value[graph.known], error[graph.known]
-    return Sums(value, error)
-
-
-def aggregation_signs(sums: Sums, y: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """Compare each node's mean over its class with its mean over the other classes.
-
-    Args:
-        sums: The result of `similarity_sums`.
-        y: Labels of the same n nodes.
-        sizes: Number of the n nodes in each class, `[C]`.
-
-    Returns:
-        Signs of the differences, `[n]`, int8, and the mask of the undecided nodes.
-    """
-    (same, other), (same_error, other_error) = _split(sums.value, y), _split(sums.error, y)
-    size = sizes[y].double()
-    other_size = y.numel() - size
-    # The value is N_c (N - N_c) times the difference of the means.
-    value = other_size * same - size * other
-    return _signs(value, other_size * same_error + size * other_error)
-
-
-def diversification_signs(sums: Sums, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Test both inequalities of definition 2 for each node, given sums of `S(I - Â, X)`.
-
-    The arguments are those of `aggregation_signs`.
-
-    Returns:
-        1 if both are strict, 0 if both hold and one is an equality, -1 if one fails, `[n]`, int8;
-        and the mask of the undecided nodes.
-    """
-    (same, other), (same_error, other_error) = _split(sums.value, y), _split(sums.error, y)
-    same_sign, same_undecided = _signs(same, same_error)
-    other_sign, other_undecided = _signs(-other, other_error)
-    sign = torch.minimum(same_sign, other_sign)
-    return sign, (same_undecided | other_undecided) & (sign == 0)
-
-
-def _split(sums: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sum over each node's class and the sum over all other classes, both `[n]`."""
-    own_class = one_hot(y, sums.size(1)).bool()
-    # The total minus the first sum would subtract nearly equal numbers.
-    return sums[own_class], torch.where(own_class, 0, sums).sum(1)
+    error = 2 * roundings * _UNIT * bound + _TINY
+    known = slice(None) if graph.known is None else graph.known
+    own_class = one_hot(graph.known_labels, graph.num_classes).bool()
+    sums = []
+    for by_class in (value, error):
+        by_class = torch.where(filled[:, None], by_class, 0)[known]
+        # The total minus the first sum would subtract nearly equal numbers.
+        sums.append((by_class[own_class], torch.where(own_class, 0, by_class).sum(1)))
+    return sums
 
 
 def _signs(value: Tensor, error: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,42 +1,48 @@
 """Check the input of a metric and bring it into one form: who neighbors whom, and known labels.
 
-All metrics share these arguments:
-
-- `edge_index`: Repeated edges count once, since `A` is binary (section 2).
-- `direction`: "undirected" (the paper's definition) makes u and v neighbors if there is an edge in
-  either direction. "out" makes u a neighbor of v if there is an edge (v, u). "in" makes u a
-  neighbor of v if there is an edge (u, v), which is how messages flow in PyG.
-- `loops`: "remove" removes all self-loops, "keep" keeps those of the graph, "add" gives each node
-  one.
-- `train_mask`: Mask `[N]` of the nodes with known labels. Labels outside the mask are never read.
+All metrics share the arguments `edge_index`, edges `[2, E]`, and `y`, labels `[N]` from 0. Repeated
+edges count once, since `A` is binary (section 2). All share the keywords of `Conventions` too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
+from typing import TypedDict
 
 import torch
 from torch import Tensor
 
 from acm.errors import UsageError
 
+
+class Conventions(TypedDict, total=False):
+    """Keywords of every metric.
+
+    Attributes:
+        direction: "undirected" (the paper's definition and the default) makes u and v neighbors if
+            there is an edge in either direction. "out" makes u a neighbor of v if there is an edge
+            (v, u). "in" makes u a neighbor of v if there is an edge (u, v), which is how messages
+            flow in PyG.
+        loops: "remove" removes all self-loops, "keep" keeps those of the graph, "add" gives each
+            node one. Metrics that count edges remove self-loops by default, others keep them.
+        train_mask: Mask `[N]` of the nodes with known labels, all by default. Other labels are
+            never read; only nodes with known labels are compared, counted and averaged over.
+    """
+
+    direction: str
+    loops: str
+    train_mask: Tensor | None
+
+
 OPTIONS = {
     "direction": ("undirected", "out", "in"),
     "loops": ("remove", "keep", "add"),
-    "isolated": ("skip", "zero"),
     "form": ("edge", "node"),
-    "norm": ("rw", "sym"),
     "ties": (">=", ">"),
     "filter": ("low_pass", "high_pass", "identity"),
     "neighbor_labels": ("known", "all"),
 }
-
-_SIGNED = (torch.int64, torch.int32, torch.int16, torch.int8)
-_INTEGERS = (*_SIGNED, torch.uint8, torch.uint16, torch.uint32, torch.uint64)
-# Any graph may have 1,000 classes, since some may be empty. Tables of C x C limit C to 10,000.
-_FEW_CLASSES, _MOST_CLASSES = 1_000, 10_000
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,6 @@ class Graph:
         """The number of known labels of each class, `[C]`."""
         return torch.bincount(self.known_labels, minlength=self.num_classes)
 
-    def restricted(self, mask: Tensor, hide: bool = True) -> Graph:
-        """Know only the labels of `mask` `[N]`; `hide` also sets the other labels to 0."""
-        y = torch.where(mask, self.y, 0) if hide else self.y
-        return Graph(self.node, self.neighbor, y, mask)
-
     def among_known(self) -> Graph:
         """Return the subgraph of the nodes with known labels."""
         if self.known is None:
@@ -94,19 +95,12 @@ class Graph:
         node, neighbor = number[self.node[inside]], number[self.neighbor[inside]]
         return Graph(node, neighbor, self.y[self.known], None)
 
-    def with_loops(self, loops: str) -> Graph:
-        """Return the graph with self-loops removed, kept or added."""
-        check_options(loops=loops)
-        if loops == "keep":
+    def without_loops(self) -> Graph:
+        """Return the graph without self-loops."""
+        other = self.node != self.neighbor
+        if bool(other.all()):
             return self
-        node, neighbor, other = self.node, self.neighbor, self.node != self.neighbor
-        if not bool(other.all()):
-            node, neighbor = node[other], neighbor[other]
-        if loops == "add":
-            nodes = torch.arange(self.num_nodes, device=node.device)
-            node, order = torch.cat([node, nodes]).sort(stable=True)
-            neighbor = torch.cat([neighbor, nodes])[order]
-        return Graph(node, neighbor, self.y, self.known)
+        return Graph(self.node[other], self.neighbor[other], self.y, self.known)
 
 
 def check_options(**options: str) -> None:
@@ -122,126 +116,69 @@ def prepare(
     direction: str = "undirected",
     loops: str = "keep",
     train_mask: Tensor | None = None,
-    num_classes: int | None = None,
 ) -> Graph:
-    """Check the input of a metric and return its graph; the module describes the arguments.
+    """Check the input of a metric and return its graph; `Conventions` describes the arguments.
 
     Raises:
         UsageError: A shape, type or option is invalid, there are no nodes, a node index or a label
             is out of range, or no label is known.
     """
-    y, known = _labels(y, train_mask, num_classes)
-    node, neighbor = _pairs(edge_index, y.numel(), direction)
-    if node.device != y.device:
-        raise UsageError(
-            f"edge_index is on {node.device} and y is on {y.device}: move both to one device"
-        )
-    return Graph(node, neighbor, y, known).with_loops(loops)
-
-
-def _labels(
-    y: Tensor, train_mask: Tensor | None, num_classes: int | None
-) -> tuple[Tensor, Tensor | None]:
-    if not _is_integer(y) or y.dim() != 1:
-        got = f"shape {list(y.shape)} and type {y.dtype}" if isinstance(y, Tensor) else type(y)
-        raise UsageError(f"y is {got}: one integer label for each node, shape [N], is needed")
-    if not y.numel():
+    check_options(direction=direction, loops=loops)
+    y, edge_index = _integers("y", y, "[N]"), _integers("edge_index", edge_index, "[2, E]")
+    n = y.numel()
+    if not n:
         raise UsageError("y is empty: homophily is undefined without nodes")
-    if num_classes is not None and (
-        isinstance(num_classes, bool) or not isinstance(num_classes, Integral)
-    ):
-        raise UsageError(f"num_classes={num_classes!r}: a whole number is needed")
-    y = _long(y, "y")
     if train_mask is not None:
         check_mask(train_mask, y)
         y = torch.where(train_mask, y, 0)
     low, high = int(y.min()), int(y.max())
-    if low < 0 or (num_classes is not None and high >= num_classes):
-        top = "up" if num_classes is None else f"to {num_classes - 1}"
+    # A small graph may have 1,000 classes, since some may be empty. Tables of C x C limit C.
+    if low < 0 or high >= min(max(n, 1_000), 10_000):
         raise UsageError(
-            f"labels run from {low} to {high}: classes are numbered from 0 {top}; exclude nodes"
-            " without a label by train_mask"
-        )
-    if high >= max(y.numel(), _FEW_CLASSES):
-        raise UsageError(
-            f"labels run to {high} for {y.numel()} nodes: renumber them from 0, y ="
+            f"labels run from {low} to {high} for {n} nodes: exclude nodes without a label by"
+            " train_mask, and number up to 10,000 classes from 0, for example by"
             " torch.unique(y, return_inverse=True)[1]"
         )
-    if high >= _MOST_CLASSES:
-        raise UsageError(
-            f"labels run to {high}: metrics take up to {_MOST_CLASSES:,} classes, renumbered"
-            " by torch.unique(y, return_inverse=True)[1]"
-        )
-    return y, train_mask
-
-
-def check_mask(mask: Tensor, y: Tensor) -> None:
-    """Raise a `UsageError` unless the mask has one boolean for each label and some are true."""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != y.shape:
-        got = f"{list(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask)
-        raise UsageError(f"train_mask is {got}: booleans of shape [{y.numel()}] are needed")
-    if not bool(mask.any()):
-        raise UsageError("train_mask is false everywhere: at least one label must be known")
-
-
-def _is_integer(tensor: Tensor) -> bool:
-    """Return whether the tensor is dense and holds integers."""
-    return (
-        isinstance(tensor, Tensor)
-        and tensor.layout == torch.strided
-        and not tensor.is_meta
-        and tensor.dtype in _INTEGERS
-    )
-
-
-def _long(tensor: Tensor, name: str) -> Tensor:
-    long = tensor.long()
-    if tensor.dtype == torch.uint64 and bool((long < 0).any()):  # from 2**63 up, uint64 wraps
-        raise UsageError(
-            f"{name} has numbers from 2**63 up, which do not fit int64: renumber from 0"
-        )
-    return long
-
-
-def _pairs(edge_index: Tensor, num_nodes: int, direction: str) -> tuple[Tensor, Tensor]:
-    """Return the distinct pairs (v, u) with `A[v, u] = 1`, sorted."""
-    check_options(direction=direction)
-    if not _is_integer(edge_index) or edge_index.dim() != 2 or edge_index.size(0) != 2:
-        shape = list(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index)
-        raise UsageError(f"edge_index has shape {shape}: integers of shape [2, E] are needed")
-    edge_index = _long(edge_index, "edge_index")
     node, neighbor = edge_index
-    if node.numel():
+    if node.numel() and (edge_index.min() < 0 or edge_index.max() >= n):
         low, high = int(edge_index.min()), int(edge_index.max())
-        if low < 0 or high >= num_nodes:
-            raise UsageError(
-                f"edge_index names nodes {low} to {high}: y has labels for 0 to {num_nodes - 1}"
-            )
+        raise UsageError(f"edge_index names nodes {low} to {high}: y has labels for 0 to {n - 1}")
     if direction == "in":
         node, neighbor = neighbor, node
-    pair = node * num_nodes + neighbor
+    pair = node * n + neighbor
     if direction == "undirected":
-        pair = torch.cat([pair, neighbor * num_nodes + node])
-    pair = _distinct(pair)
-    node = pair.div(num_nodes, rounding_mode="floor")
-    return node, pair.sub_(node * num_nodes)
-
-
-def _distinct(pair: Tensor) -> Tensor:
-    """Return the sorted distinct entries; on the CPU this sorts the argument in place."""
+        pair = torch.cat([pair, neighbor * n + node])
+    if loops == "add":
+        pair = torch.cat([pair, torch.arange(n, device=pair.device) * (n + 1)])
     if pair.device.type == "cpu":
         pair.numpy().sort()  # several times as fast as torch.sort
     else:
         pair = pair.sort().values
-    first = torch.ones_like(pair, dtype=torch.bool)
-    torch.ne(pair[1:], pair[:-1], out=first[1:])
-    return pair if bool(first.all()) else pair[first]
+    pair = torch.unique_consecutive(pair)
+    node = pair.div(n, rounding_mode="floor")
+    graph = Graph(node, pair.sub_(node * n), y, train_mask)
+    return graph.without_loops() if loops == "remove" else graph
+
+
+def _integers(name: str, tensor: Tensor, shape: str) -> Tensor:
+    """Convert a tensor to int64 after a check of its type and shape, "[N]" or "[2, E]"."""
+    tensor = torch.as_tensor(tensor)
+    fits = tensor.dim() == 1 if shape == "[N]" else tensor.dim() == 2 and tensor.size(0) == 2
+    if not fits or tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+        got = f"shape {list(tensor.shape)} and type {tensor.dtype}"
+        raise UsageError(f"{name} has {got}: integers of shape {shape} are needed")
+    return tensor.long()
+
+
+def check_mask(mask: Tensor, y: Tensor) -> None:
+    """Raise `UsageError` unless the mask has one boolean for each label and some are true."""
+    if mask.dtype != torch.bool or mask.shape != y.shape or not mask.any():
+        needed = f"booleans of shape [{y.numel()}] that are not all false are needed"
+        raise UsageError(f"train_mask has shape {list(mask.shape)} and type {mask.dtype}: {needed}")
 
 
 def two_classes(graph: Graph) -> Graph:
     """Return the graph; raise a `UsageError` if all known labels are equal."""
     if int((graph.class_sizes > 0).sum()) < 2:
-        raise UsageError(
-            "all known labels are of one class: there are no other classes to average over"
-        )
+        raise UsageError("all known labels are of one class: no other class is left to compare")
     return graph

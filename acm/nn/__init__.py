@@ -1,8 +1,4 @@
-"""The ACM layer and the networks of the paper.
-
-Every module is written for one graph and one trial. The trainer may stack the weights of many
-trials.
-"""
+"""The ACM layer and the networks of the paper, written for one graph and one trial."""
 
 from acm.nn.acm_conv import ACMConv
 from acm.nn.checks import CHANNELS

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, known_norm, low_pass
+from acm.filters import SparseMatrix, check_norm, low_pass
 from acm.nn.checks import CHANNELS, features, finite, known_channels, sizes, uniform
-from acm.nn.mixing import extract, filter_and_mix, mix, weigh
+from acm.nn.mixing import extract, filter_and_mix, fused
 from acm.nn.stacked import joint_product
 
 
@@ -28,17 +28,14 @@ class ACMConv(nn.Module):
        authors' release has the number of channels.
 
     Args:
-        in_channels: Features of a node, `F_in`.
-        out_channels: Width of the output, `F_out`.
+        in_channels, out_channels: Features of a node before and after, `F_in` and `F_out`.
         variant: `"acm"` or `"acmii"`.
         channels: Some of `"low"`, `"high"`, `"identity"`; the layer keeps them in this order.
         mix: Whether nodes weigh the channels; else step 3 adds the channels up.
-        temperature: `T`.
-        scale: `s`.
-        act: The nonlinearity of step 1; `None` for none (ACM-SGC).
-        hops: `k`: the filters are `H_LP^k` and `I − H_LP^k`.
-        norm: `"rw"` or `"sym"`, the normalization of the low-pass filter.
-        cached: Whether to keep the filter of the first graph (transductive learning).
+        temperature, scale: `T` and `s`.
+        act: The nonlinearity of step 1, or `None` (ACM-SGC).
+        hops, norm: `k` and the normalization, `"rw"` or `"sym"`, of the filters `H_LP^k` and
+            `I − H_LP^k`.
 
     Attributes:
         weight: All `W_c`, `[F_in, len(channels), F_out]`; one is `weight[:, channels.index(c)]`.
@@ -69,25 +66,19 @@ class ACMConv(nn.Module):
         act: Callable[[Tensor], Tensor] | None = torch.relu,
         hops: int = 1,
         norm: str = "rw",
-        cached: bool = False,
     ):
         super().__init__()
         if variant not in ("acm", "acmii"):
             raise UsageError(f"unknown variant {variant!r}: 'acm' and 'acmii' are known")
         channels = known_channels(channels)
-        if act is not None and not callable(act):
-            raise UsageError(f"act is {act!r}: a function such as torch.relu is needed, or None")
-        known_norm(norm)
+        check_norm(norm)
         sizes(in_channels=in_channels, out_channels=out_channels, hops=hops)
         if not 0 < finite("temperature", temperature):
             raise UsageError(f"temperature is {temperature}: a positive number is needed")
         finite("scale", scale)
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.variant, self.channels, self.mix = variant, channels, mix
-        self.temperature, self.scale, self.act = temperature, scale, act
-        self.hops, self.norm, self.cached = hops, norm, cached
-        self._filter: SparseMatrix | None = None
-
+        self.variant, self.channels, self.mix, self.act = variant, channels, mix, act
+        self.temperature, self.scale, self.hops, self.norm = temperature, scale, hops, norm
         k = len(channels)
         self.weight = nn.Parameter(torch.empty(in_channels, k, out_channels))
         if mix:
@@ -96,15 +87,11 @@ class ACMConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        r"""Draw :math:`W_c` from ±1/√F_out, :math:`\tilde W_c` from ±1, :math:`W_{Mix}` from ±1/√k.
-
-        The draws are uniform, as in the authors' release; `k` is the number of channels.
-        """
+        """Draw `W_c` from ±1/√F_out, `W̃_c` from ±1, and `W_Mix` from ±1/√(number of channels)."""
         uniform(self.weight, self.out_channels)
         if self.mix:
             uniform(self.weight_tilde, 1)
             uniform(self.weight_mix, len(self.channels))
-        self._filter = None
 
     def forward(
         self,
@@ -117,9 +104,9 @@ class ACMConv(nn.Module):
 
         Args:
             x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`; or a tuple
-                of such parts, which stand side by side.
+                of such parts side by side.
             edge_index: Edges, `[2, E]`; or the adjacency as a `torch.sparse` tensor `[N, N]`,
-                whose rows are targets; or `H_LP` as a `SparseMatrix`.
+                whose rows are targets; or `H_LP` as a `SparseMatrix`, which saves time.
             edge_weight: Weights of the edges, `[E]`.
             return_channel_weights: Whether to return also the node-wise `α`, `[N, len(channels)]`.
         """
@@ -128,24 +115,17 @@ class ACMConv(nn.Module):
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
         # One product for all channels begins step 1.
         h = joint_product(x, self.weight.flatten(-2))
-        h = h.view(*h.shape[:-1], len(self.channels), self.out_channels)
-        act = self.act
+        h, act = h.unflatten(-1, (len(self.channels), self.out_channels)), self.act
         if self.variant == "acmii" and act is not None:
             h, act = act(h), None
-        if self.mix and not return_channel_weights:
-            return filter_and_mix(
-                h, low, self.weight_tilde, self.weight_mix, self.channels, act,
-                self.temperature, self.scale, self.hops,
-            )  # fmt: skip
-        h = extract(h, low, self.channels, self.hops)
-        h = h if act is None else act(h)
         if not self.mix:
-            out, alpha = h.sum(-2), h.new_ones(h.shape[:-1])
-        else:
-            alpha = weigh(h, self.weight_tilde, self.weight_mix, self.temperature)
-            out = mix(h, alpha)
-        out = out if self.scale == 1 else self.scale * out
-        return (out, alpha) if return_channel_weights else out
+            h = extract(h, low, self.channels, self.hops)
+            out = (h if act is None else act(h)).sum(-2)
+            out = out if self.scale == 1 else self.scale * out
+            return (out, h.new_ones(h.shape[:-1])) if return_channel_weights else out
+        options = self.channels, act, self.temperature, self.scale, self.hops
+        compute = filter_and_mix if return_channel_weights else fused
+        return compute(h, self.weight_tilde, self.weight_mix, low, *options)
 
     def _low_pass(self, edge_index, edge_weight, num_nodes: int) -> SparseMatrix:
         if isinstance(edge_index, SparseMatrix):
@@ -157,28 +137,8 @@ class ACMConv(nn.Module):
             if edge_weight is not None:
                 raise UsageError("a SparseMatrix is the filter itself: leave edge_weight out")
             return edge_index
-        low, weight = self._filter, self.weight
-        if low is None:
-            dense = isinstance(edge_index, Tensor) and edge_index.layout == torch.strided
-            if edge_weight is None and dense and edge_index.dim() == 2:
-                # A layer in float64 needs a filter that was normalized in float64.
-                dtype = torch.promote_types(weight.dtype, torch.float32)
-                edge_weight = torch.ones(edge_index.shape[1], dtype=dtype, device=edge_index.device)
-            low = low_pass(edge_index, num_nodes, edge_weight, self.norm)
-        elif low.shape[0] != num_nodes:
-            raise UsageError(
-                f"the layer has cached the filter of a graph of {low.shape[0]} nodes, and this one"
-                f" has {num_nodes}: reset_parameters() forgets it, cached=False keeps none"
-            )
-        if (low.value.dtype, low.value.device) != (weight.dtype, weight.device):
-            low = low.to(weight)
-        if self.cached:
-            self._filter = low
-        return low
-
-    def extra_repr(self) -> str:
-        """Return the arguments that `repr` shows."""
-        return (
-            f"{self.in_channels}, {self.out_channels}, variant={self.variant!r},"
-            f" channels={self.channels}, mix={self.mix}"
-        )
+        if edge_weight is None and getattr(edge_index, "layout", None) == torch.strided:
+            # A layer in float64 needs a filter that was normalized in float64.
+            dtype = torch.promote_types(self.weight.dtype, torch.float32)
+            edge_weight = edge_index.new_ones(edge_index.shape[-1:], dtype=dtype)
+        return low_pass(edge_index, num_nodes, edge_weight, self.norm).to(self.weight)

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence
 from numbers import Real
 from types import MethodType
 
 from torch import Tensor, nn
 
-from acm.data.names import check_whole
-from acm.errors import UsageError, as_float
+from acm.errors import UsageError, as_float, check_whole
 from acm.filters import SparseMatrix, low_pass, operand
 
 #: The channels of a filterbank (section 4.2), in the order that they have everywhere.
 CHANNELS = ("low", "high", "identity")
 
 
-def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
-    """Return the channels in the order of `CHANNELS`.
-
-    Raises:
-        UsageError: If there is none, or one is unknown or repeated.
-    """
-    names = list(channels) if isinstance(channels, Sequence | Set) else []
-    texts = not isinstance(channels, str) and all(isinstance(name, str) for name in names)
-    ordered = tuple(c for c in CHANNELS if texts and c in names)
-    if not ordered or len(ordered) < len(names):
+def known_channels(channels: Collection[str]) -> tuple[str, ...]:
+    """Return the channels in the order of `CHANNELS`, if all are known and different."""
+    ordered = tuple(c for c in CHANNELS if c in channels)
+    if not ordered or len(ordered) < len(channels):
         raise UsageError(
             f"channels {channels!r}: one or more different ones of {', '.join(CHANNELS)} are needed"
         )
@@ -36,22 +29,17 @@ def known_channels(channels: Sequence[str]) -> tuple[str, ...]:
 def features(
     parts: Sequence[Tensor | SparseMatrix], in_channels: int, stacked: bool = False
 ) -> tuple[Tensor | SparseMatrix, ...]:
-    """Return node features in the form that `product` takes.
+    """Return node features in the form that `product` takes, if their shapes are right.
 
-    Args:
-        parts: Matrices `[N, …]`, dense, `torch.sparse` or `SparseMatrix`, side by side.
-        in_channels: The sum of the widths of the parts.
-        stacked: Whether the parts may be a batch of trials, `[B, N, …]`.
-
-    Raises:
-        UsageError: If a shape is wrong, or the parts differ in `N`.
+    The parts are matrices `[N, …]` side by side; with `stacked`, a part may be `[B, N, …]`.
     """
     parts = tuple(operand(part) for part in parts)
-    matrices = all(len(p.shape) == 2 or (stacked and len(p.shape) == 3) for p in parts)
-    same_nodes = matrices and len({p.shape[-2] for p in parts}) == 1
-    if not same_nodes or sum(p.shape[-1] for p in parts) != in_channels:
-        shapes = " and ".join(str(list(p.shape)) for p in parts) or "()"
-        raise UsageError(f"node features have shape {shapes}: [N, {in_channels}] is needed")
+    shapes = [list(p.shape) for p in parts]
+    matrices = all(len(shape) in ((2, 3) if stacked else (2,)) for shape in shapes)
+    same_nodes = matrices and len({shape[-2] for shape in shapes}) == 1
+    if not same_nodes or sum(shape[-1] for shape in shapes) != in_channels:
+        shown = " and ".join(map(str, shapes)) or "()"
+        raise UsageError(f"node features have shape {shown}: [N, {in_channels}] is needed")
     return parts
 
 
@@ -65,21 +53,20 @@ def finite(name: str, value: float) -> float:
     """Return the value, or raise `UsageError` unless it is a finite number."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not math.isfinite(as_float(value)):
-        shown = as_float(value) if number else repr(value)
-        raise UsageError(f"{name} is {shown}: a finite number is needed")
+        raise UsageError(f"{name} is {value!r}: a finite number is needed")
     return value
 
 
 def fraction(name: str, value: float) -> float:
     """Return the value, or raise `UsageError` unless it is a number from 0 to 1."""
-    if isinstance(value, bool) or not (isinstance(value, Real) and 0 <= value <= 1):
+    if not 0 <= finite(name, value) <= 1:
         raise UsageError(f"{name} is {value}: a number from 0 to 1 is needed")
     return float(value)
 
 
 def probability(name: str, value: float) -> float:
     """Return the value, or raise `UsageError` unless it is a number from 0 to below 1."""
-    if isinstance(value, bool) or not (isinstance(value, Real) and 0 <= value < 1):
+    if not 0 <= finite(name, value) < 1:
         raise UsageError(f"{name} is {value}: a number from 0 to below 1 is needed")
     return float(value)
 
@@ -91,21 +78,10 @@ def uniform(parameter: nn.Parameter, fan: int) -> None:
 
 
 def random_walk(model: nn.Module, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-    r"""Return the low-pass filter :math:`\hat A_{rw}` of a graph, raw self-loops included.
-
-    Most models have this function as their method `operator`.
-
-    Args:
-        model: The model; the filter does not depend on the model.
-        edge_index: Edges, `[2, E]`, or a sparse adjacency, as in `acm.filters.adjacency`.
-        num_nodes: `N`.
-    """
+    r"""Return the low-pass filter :math:`\hat A_{rw}` of a graph: the `operator` of most models."""
     return low_pass(edge_index, num_nodes)
 
 
 def operator_of(model: nn.Module) -> Callable:
-    """Return the method `(edge_index, num_nodes)` that makes what a model propagates with.
-
-    The method is the model's `operator`, or `random_walk` if the model has no `operator`.
-    """
+    """Return the model's method `operator(edge_index, num_nodes)`; by default `random_walk`."""
     return getattr(model, "operator", None) or MethodType(random_walk, model)

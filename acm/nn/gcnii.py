@@ -10,56 +10,30 @@ from torch import Tensor, nn
 
 from acm.errors import UsageError
 from acm.filters import SparseMatrix
-from acm.nn.checks import features, finite, fraction, known_channels, random_walk, sizes, uniform
-from acm.nn.mixing import mix, weigh
-from acm.nn.stacked import Dropout, Linear, product
+from acm.nn.checks import finite, fraction, known_channels, random_walk, sizes, uniform
+from acm.nn.mixing import filtered, mix, weigh
+from acm.nn.stacked import Dropout, Linear, inputs, product
 
 
 class InitialResidual(nn.Module):
     r"""A layer of GCNII (Chen et al., 2020, eq. 5), for each channel :math:`c` of a filterbank.
 
     .. math::
-        H_c = \mathrm{ReLU}\big(((1-\alpha) F_c H + \alpha H^{(0)})
-              ((1-\beta) I + \beta W_c)\big)
-
-    GCNII* has a second matrix, that of the initial residual:
-
-    .. math::
-        H_c = \mathrm{ReLU}\big((1-\beta) ((1-\alpha) F_c H + \alpha H^{(0)})
-              + \beta (F_c H W_c + H^{(0)} W'_c)\big)
+        R = (1-\alpha) F_c H + \alpha H^{(0)}, \qquad
+        H_c = \mathrm{ReLU}\big((1-\beta) R + \beta R W_c\big), \quad \text{or in GCNII*} \quad
+        \mathrm{ReLU}\big((1-\beta) R + \beta (F_c H W_c + H^{(0)} W'_c)\big)
 
     Chen et al. and this paper print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` where the code
     of Chen et al. has :math:`W_c` and :math:`W'_c`. Both forms express the same functions for
     :math:`0 < \alpha < 1`. They differ in the scale at which weights are drawn and decayed.
-
-    GCNII has the low-pass channel alone. Several channels are mixed as in `ACMConv`, or added.
-
-    Args:
-        width: Features of a node, before and after.
-        alpha: :math:`\alpha`, the share of the initial residual.
-        beta: :math:`\beta`, the share of the weights.
-        star: Whether the layer is that of GCNII*.
-        channels, mixed: `channels` and `mix` of `ACMConv`.
-
-    Attributes:
-        weight: `W_c`, and `W'_c` after these, `[channels or 2 · channels, width, width]`.
+    `weight` has all `W_c` before all `W'_c`. Channels are mixed as in `ACMConv`, or added.
     """
 
-    stackable = True
-
-    def __init__(
-        self,
-        width: int,
-        alpha: float,
-        beta: float,
-        star: bool = False,
-        channels: Sequence[str] = ("low",),
-        mixed: bool = False,
-    ):
+    def __init__(self, width: int, alpha: float, beta: float, star: bool, channels, mixed: bool):
         super().__init__()
         self.alpha, self.beta, self.star = alpha, beta, star
-        self.channels, self.mix = tuple(channels), mixed
-        k = len(self.channels)
+        self.channels, self.mix = channels, mixed
+        k = len(channels)
         self.weight = nn.Parameter(torch.empty((1 + star) * k, width, width))
         if mixed:
             self.weight_tilde = nn.Parameter(torch.empty(k, width))
@@ -74,18 +48,11 @@ class InitialResidual(nn.Module):
             uniform(self.weight_mix, len(self.channels))
 
     def forward(self, h: Tensor, first: Tensor, low: SparseMatrix):
-        """Return the next `H`, `[N, width]`, and the node-wise `α` of the channels.
-
-        Args:
-            h: :math:`H`, `[N, width]`.
-            first: :math:`H^{(0)}`, `[N, width]`.
-            low: `H_LP`.
-        """
+        """Return the next `H`, `[N, width]`, and the `α` of the channels; `first` is `H^(0)`."""
         k = len(self.channels)
-        smooth = low @ h if self.channels != ("identity",) else h
-        filtered = {"low": smooth, "high": h - smooth, "identity": h}
+        smooth = low @ h
         # The channels come before the nodes, since each channel has its own matrix.
-        h = torch.stack([filtered[c] for c in self.channels], -3)
+        h = torch.stack([filtered(c, h, smooth) for c in self.channels], -3)
         # `expand` would sum its gradient in an order that depends on the batch.
         first = torch.stack([first] * k, -3)
         both = (1 - self.alpha) * h + self.alpha * first
@@ -113,21 +80,17 @@ class GCNII(nn.Module):
 
     The layers are `InitialResidual` with :math:`\hat A_{rw}` as the low-pass filter. Dropout acts
     before every product with weights. The first and last map are those of Chen et al.'s code.
-
     The paper does not define the ACM forms. Here each channel has its own residual and weights,
     and the two maps have no channels. The printed times of an epoch agree with that choice.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of every layer.
+        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
+        hidden, layers: Width of every layer, and number of layers between the two maps, `n`.
         dropout: Probability that a value is dropped.
-        layers: Number of layers between the two maps, `n`.
         lambda_: :math:`\lambda`, from 0 to `e − 1`; with 0 no layer has weights.
         alpha: :math:`\alpha`, from 0 to 1; with 0 only GCNII* has an initial residual.
         star: Whether the network is GCNII*.
-        channels: Channels of every layer, as in `ACMConv`.
-        mix: Whether nodes weigh the channels; else the channels are added up.
+        channels, mix: As in `ACMConv`, for every layer.
 
     Raises:
         UsageError: If a number is out of range.
@@ -154,7 +117,7 @@ class GCNII(nn.Module):
         # Beyond e − 1, β exceeds 1 and the identity would count negatively.
         if not 0 <= finite("lambda", lambda_) <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
-        self.channels, self.mix = known_channels(channels), mix
+        self.in_channels, self.channels, self.mix = in_channels, known_channels(channels), mix
         self.map_in = Linear(in_channels, hidden)
         self.convs = nn.ModuleList(
             InitialResidual(hidden, alpha, math.log(lambda_ / depth + 1), star, self.channels, mix)
@@ -171,18 +134,11 @@ class GCNII(nn.Module):
     operator = random_walk
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
-        """Return the logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`; `graph` is `H_LP`, or edges, `[2, E]`.
 
-        Args:
-            x: Node features, `[N, F]`, dense or sparse.
-            graph: `H_LP`, or edges, `[2, E]`.
-            return_channel_weights: Whether to return also a list of each layer's `α`,
-                `[N, channels]`.
+        `return_channel_weights=True` adds a list of each layer's `α`, `[N, channels]`.
         """
-        weight = self.map_in.weight
-        (x,) = features((x,), weight.shape[-2], weight.dim() > 2)
-        if not isinstance(graph, SparseMatrix):
-            graph = self.operator(graph, x.shape[-2]).to(weight)
+        x, graph = inputs(self, x, graph, self.in_channels)
         first, *between, last = self.dropouts
         initial = h = torch.relu(self.map_in(first(x)))
         weights = []

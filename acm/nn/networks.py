@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -26,16 +25,11 @@ class Network(nn.Module):
     output is multiplied by the number of channels.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of a hidden layer.
+        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
+        hidden, layers: Width of a hidden layer, and `n`, the output layer included.
         dropout: Probability that a value is dropped, on hidden layers and on the input.
-        layers: `n`, the output layer included.
-        channels: The channels of every layer.
-        mix: Whether nodes weigh the channels (step 2 of section 4.3).
-        variant: `"acm"` or `"acmii"`.
+        channels, mix, variant, hops: As in `ACMConv`, for every layer.
         nonlinear: Whether step 1 has its ReLU.
-        hops: The power of the low-pass filter.
         input_dropout: Whether dropout acts on the input.
         snowball: Whether a layer sees :math:`[X, H_1, \dots]` instead of the last `H`.
 
@@ -67,24 +61,16 @@ class Network(nn.Module):
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(max(1, layers - 1)))
         widths = [in_channels + k * hidden if snowball else hidden for k in range(layers)]
         ends = [hidden] * (layers - 1) + [out_channels]
+        act, scale = torch.relu if nonlinear else None, len(self.channels) if mix else 1
         self.convs = nn.ModuleList(
-            ACMConv(
-                f_in,
-                f_out,
-                variant,
-                self.channels,
-                mix,
-                scale=len(self.channels) if mix else 1,
-                act=torch.relu if nonlinear else None,
-                hops=hops,
-            )
+            ACMConv(f_in, f_out, variant, self.channels, mix, scale=scale, act=act, hops=hops)
             for f_in, f_out in zip([in_channels, *widths[1:]], ends)
         )
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for conv in self.convs:
-            cast(ACMConv, conv).reset_parameters()
+            conv.reset_parameters()  # type: ignore[operator]
 
     operator = random_walk
 
@@ -95,10 +81,9 @@ class Network(nn.Module):
         edge_weight: Tensor | None = None,
         return_channel_weights: bool = False,
     ):
-        """Return the logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`; the arguments are those of `ACMConv`.
 
-        With `return_channel_weights=True`, return also a list of each layer's `α`,
-        `[N, channels]`. The other arguments are those of `ACMConv`.
+        `return_channel_weights=True` adds a list of each layer's `α`, `[N, channels]`.
         """
         if self.input_dropout is not None:
             x = self.input_dropout(x)

@@ -1,7 +1,4 @@
-"""Operations for the weights of one trial, `[…]`, and for those of `B` trials, `[B, …]`.
-
-Every operation gives a trial the same bits, whatever other trials are in its batch.
-"""
+"""Operations on one trial, `[…]`, or a batch of trials, `[B, …]`, with the same bits for each."""
 
 from __future__ import annotations
 
@@ -10,24 +7,18 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from acm import kernels
 from acm.errors import UsageError
-from acm.filters import SparseMatrix, operand
-from acm.nn.checks import probability, uniform
-
-#: The types that autocast converts.
-_AUTOCAST = {torch.float16, torch.bfloat16, torch.float32}
-#: Bytes that the widest vector instruction reads at once.
-_LINE = 64
+from acm.filters import SparseMatrix, moved, operand
+from acm.nn.checks import features, operator_of, probability, uniform
 
 
 def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     """Return `X W`, `[N, F_out]`, or `[B, N, F_out]` for a batch of trials.
 
     With stacked weights, the last digits of `x @ weight` depend on the batch, since libraries
-    round by the address where a matrix begins. This function gives a trial the same digits always.
+    round by the address where a matrix begins. Here a trial has the same digits in every batch.
 
     Args:
         x: Features, `[N, F_in]` or `[B, N, F_in]`; dense, or a `SparseMatrix`.
@@ -35,9 +26,11 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
             arguments, as in `[B, K, F_in, F_out]`.
 
     Raises:
-        UsageError: If the shapes do not match, or the types differ.
+        UsageError: If the types differ, or features do not match stacked weights.
     """
-    _check_types(x, weight)
+    dtype = (x.value if isinstance(x, SparseMatrix) else x).dtype
+    if dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type):
+        raise UsageError(f"x is of {dtype}, the weights of {weight.dtype}: one type is needed")
     if isinstance(x, SparseMatrix) or weight.dim() < 3:
         return x @ weight
     if weight.dim() > 3 and x.shape[:-2] == weight.shape[:-2]:
@@ -49,75 +42,62 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
             f"features of shape {list(x.shape)} do not match weights of shape"
             f" {list(weight.shape)}: [N, {weight.shape[-2]}] is needed"
         )
-    if not x.is_cpu:
-        return x @ weight
-    return (_Stacked.apply if torch.is_grad_enabled() else _stacked)(x, weight)
+    return _Product.apply(x, weight) if x.is_cpu else x @ weight
 
 
 def joint_product(parts: Sequence[Tensor | SparseMatrix], weight: Tensor) -> Tensor:
-    """Return `[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`, without copying the parts.
-
-    Args:
-        parts: Features, each as in `product`.
-        weight: `[F_in, F_out]` or `[B, F_in, F_out]`, with a row for every column of the parts.
-    """
-    if len(parts) == 1:
-        return product(parts[0], weight)
-    rows = weight.split([part.shape[-1] for part in parts], -2)
-    return functools.reduce(torch.add, (product(part, w) for part, w in zip(parts, rows)))
+    """Return `[X_1, X_2, …] W` as `X_1 W_1 + X_2 W_2 + …`, without copying the parts."""
+    rows = weight.split([part.shape[-1] for part in parts], -2) if len(parts) > 1 else [weight]
+    return functools.reduce(torch.add, map(product, parts, rows))
 
 
-def _check_types(x: Tensor | SparseMatrix, weight: Tensor) -> None:
-    dtype = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-    if dtype == weight.dtype:
-        return
-    # Under autocast, PyTorch's product of two matrices converts both.
-    convertible = isinstance(x, Tensor) and weight.dim() < 3 and {dtype, weight.dtype} <= _AUTOCAST
-    if not (convertible and torch.is_autocast_enabled(weight.device.type)):
-        raise UsageError(f"x is of {dtype}, the weights of {weight.dtype}: one type is needed")
-
-
-def _stacked(x: Tensor, weight: Tensor) -> Tensor:
-    x = x if x.dim() == 3 else x[None]
-    return (kernels.dense_product if _narrow(x, weight) else _one_by_one)(x, weight)
-
-
-class _Stacked(torch.autograd.Function):
+class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return _stacked(x, weight)
+        return _each(x if x.dim() == 3 else x[None], weight)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, grad: Tensor):
         x, weight = ctx.saved_tensors
+        if torch.is_grad_enabled():  # the caller differentiates the gradient again
+            return plain_gradients(torch.matmul, (x, weight), grad)
         shared, x = x.dim() == 2, x if x.dim() == 3 else x[None]
-        narrow = _narrow(x, weight)
         grad_x = grad_weight = None
         if ctx.needs_input_grad[0]:
-            grad_x = (kernels.dense_product if narrow else _one_by_one)(grad, weight.mT)
+            grad_x = _each(grad, weight.mT)
             grad_x = grad_x.sum(0) if shared else grad_x
         if ctx.needs_input_grad[1]:
-            grad_weight = kernels.transposed_product(x, grad) if narrow else _one_by_one(x.mT, grad)
+            narrow = _narrow(x, weight)
+            grad_weight = kernels.transposed_product(x, grad) if narrow else _mm(x.mT, grad)
         return grad_x, grad_weight
 
 
-def _narrow(x: Tensor, weight: Tensor) -> bool:
+def plain_gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor], grad: Tensor):
+    """Return the gradients of PyTorch operations, which can be differentiated again."""
+    inputs = [x.view_as(x) for x in inputs]  # a tensor that is passed twice has two gradients
+    variables = [x for x in inputs if x.requires_grad]
+    rest = iter(torch.autograd.grad(function(*inputs), variables, grad, create_graph=True))
+    return tuple(next(rest) if x.requires_grad else None for x in inputs)
+
+
+def _narrow(a: Tensor, b: Tensor) -> bool:
     # The size of a trial alone decides, so that a trial has the same kernel in every batch.
-    return weight.shape[1] * weight.shape[2] <= kernels.NARROW and kernels.supports(x, weight)
+    return b.shape[1] * b.shape[2] <= kernels.NARROW and kernels.supports(a, b)
 
 
-def _one_by_one(a: Tensor, b: Tensor) -> Tensor:
+def _each(a: Tensor, b: Tensor) -> Tensor:
+    return (kernels.dense_product if _narrow(a, b) else _mm)(a, b)
+
+
+def _mm(a: Tensor, b: Tensor) -> Tensor:
     """Return `a @ b`, `[B, …]`, one trial after another; all trials may share `a`."""
     out = a.new_empty(len(b), a.shape[-2], b.shape[-1])
     for k in range(len(b)):
-        out[k] = torch.mm(_aligned(a[k % len(a)]), _aligned(b[k]))
+        pair = a[k % len(a)], b[k]
+        # A matrix that begins off a cache line would be rounded in another way.
+        out[k] = torch.mm(*(m.clone() if m.data_ptr() % 64 else m for m in pair))
     return out
-
-
-def _aligned(matrix: Tensor) -> Tensor:
-    return matrix.clone() if matrix.data_ptr() % _LINE else matrix
 
 
 def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) -> Tensor:
@@ -137,16 +117,7 @@ def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) ->
 
 
 class Linear(nn.Module):
-    """Compute `X W + b` for dense and sparse `X`.
-
-    Args:
-        in_channels, out_channels: Features of a node, before and after.
-        bias: Whether there is a `b`.
-
-    Attributes:
-        weight: `W`, `[in_channels, out_channels]`.
-        bias: `b`, `[1, out_channels]`, or `None`.
-    """
+    """Compute `X W + b`, dense or sparse; `W` is `[F_in, F_out]`, `b` is `[1, F_out]` or absent."""
 
     def __init__(self, in_channels: int, out_channels: int, bias: bool = True):
         super().__init__()
@@ -180,7 +151,7 @@ class Dropout(nn.Module):
         UsageError: If `p` is out of range.
     """
 
-    # Types of the buffers. `key` and `counter` are None until the trainer sets both.
+    # A batch of trials has one of each for every trial; the trainer sets `key` and `counter`.
     p: Tensor
     key: Tensor
     counter: Tensor
@@ -188,76 +159,45 @@ class Dropout(nn.Module):
     def __init__(self, p: float = 0.5, fixed: bool = False):
         super().__init__()
         self.fixed_p = fixed
-        p = probability("dropout", p)
-        # Buffers, since a batch of trials has one of each for every trial.
-        self.register_buffer("p", torch.tensor(p, dtype=torch.float64), persistent=False)
-        self.register_buffer("key", None, persistent=False)
-        self.register_buffer("counter", None, persistent=False)
+        value = torch.tensor(probability("dropout", p), dtype=torch.float64)
+        for name, buffer in (("p", value), ("key", None), ("counter", None)):
+            self.register_buffer(name, buffer, persistent=False)
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        """Drop values of a matrix `[N, F]`, dense or sparse, or of a batch of matrices.
-
-        If a batch of trials shares a matrix, each trial has draws of its own.
-
-        Raises:
-            UsageError: If the values are not floating-point numbers.
-        """
+        """Drop values of a matrix `[N, F]`, dense or sparse; a trial has draws of its own."""
         if not self.training:
             return x
         x = operand(x)
-        dtype = x.value.dtype if isinstance(x, SparseMatrix) else x.dtype
-        if not dtype.is_floating_point:
-            raise UsageError(f"dropout of values of {dtype}: floating-point ones are needed")
-        if isinstance(x, SparseMatrix):
-            return x.with_value(self._drop(x.value, x.value.dim() > 1))
-        return self._drop(x, x.dim() > 2)
-
-    def _drop(self, x: Tensor, stacked: bool) -> Tensor:
+        value, dims = (x.value, 1) if isinstance(x, SparseMatrix) else (x, 2)
         if self.key is None:
-            return functional.dropout(x, float(self.p))
-        draw, stacked = (self.p, self.key, self.counter), stacked and self.p.dim() > 0
-        # A second call in one pass takes the draws after those of the first.
-        self.counter = self.counter + x.numel() // (len(x) if stacked else 1)
-        if self.p.dim() == 0:
-            return _Dropout.apply(x[None], *(t[None] for t in draw))[0]
-        return _Dropout.apply(x if stacked else x[None], *draw)
-
-    def extra_repr(self) -> str:
-        """Return the probability, or the list of all trials' probabilities."""
-        return f"p={self.p.tolist()}"
-
-
-def is_stacked(module: nn.Module) -> bool:
-    """Return whether the module has the weights of a batch of trials."""
-    return any(m.p.dim() > 0 for m in module.modules() if isinstance(m, Dropout))
+            out = nn.functional.dropout(value, float(self.p))
+        else:
+            one, draw = self.p.dim() == 0, (self.p, self.key, self.counter)
+            stacked = value.dim() > dims and not one
+            # A second call in one pass takes the draws after those of the first.
+            self.counter = self.counter + value.numel() // (len(value) if stacked else 1)
+            out = _Dropout.apply(value if stacked else value[None], *(t.view(-1) for t in draw))
+            out = out[0] if one else out
+        return x.with_value(out) if isinstance(x, SparseMatrix) else out
 
 
 class _Dropout(torch.autograd.Function):
-    """Compute `x · keep / (1 − p)`; the gradient draws `keep` again instead of storing it.
-
-    `x` is `[B, …]`, or `[1, …]` and shared; the other arguments are `[B]`.
-    """
+    """Compute `x · keep / (1 − p)`; the gradient draws `keep` again instead of storing it."""
 
     @staticmethod
     def forward(ctx, x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
         ctx.save_for_backward(p, key, counter)
-        return _drawn(x, p, key, counter)
+        return (kernels.dropout if kernels.supports(x) else _dropout)(x, p, key, counter)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        drop = _Dropout.apply if grad.requires_grad else _drawn
-        return drop(grad, *ctx.saved_tensors), None, None, None
-
-
-def _drawn(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    loops = p.device.type == "cpu" and kernels.supports(x)
-    return (kernels.dropout if loops else _dropout)(x, p, key, counter)
+        return _Dropout.apply(grad, *ctx.saved_tensors), None, None, None
 
 
 def _dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    """Compute what `acm.kernels.dropout` computes.
+    """Keep element `i` if the 32 random bits of `counter + i` are at least `p · 2³²`.
 
-    Element `i` is kept if the 32 random bits of `counter + i` are at least `p · 2³²`.
+    The function is `acm.kernels.dropout` in PyTorch operations, with the same bits.
     """
     shape = (-1,) + (1,) * (x.dim() - 1)
     index = torch.arange(x[0].numel(), device=x.device).view(x.shape[1:])
@@ -279,3 +219,16 @@ def squares(counter: Tensor, key: Tensor) -> Tensor:
     x = swap(x * x + z)
     x = swap(x * x + y)
     return ((x * x + z) >> 32) & 0xFFFFFFFF
+
+
+def is_stacked(module: nn.Module) -> bool:
+    """Return whether the module has the weights of a batch of trials."""
+    return any(m.p.dim() > 0 for m in module.modules() if isinstance(m, Dropout))
+
+
+def inputs(model: nn.Module, x: Tensor | SparseMatrix, graph, in_channels: int):
+    """Return the checked features of a model, and what its `operator` makes of edges."""
+    (x,) = features((x,), in_channels, is_stacked(model))
+    if not isinstance(graph, SparseMatrix | tuple):
+        graph = moved(operator_of(model)(graph, x.shape[-2]), next(model.parameters()))
+    return x, graph

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from acm.filters import SparseMatrix, adjacency, low_pass, moved
-from acm.nn.checks import CHANNELS, features, sizes, uniform
+from acm.filters import SparseMatrix, adjacency, low_pass
+from acm.nn.checks import CHANNELS, sizes, uniform
 from acm.nn.mixing import extract, mix, weigh
-from acm.nn.stacked import Dropout, product
+from acm.nn.stacked import Dropout, inputs, product
 
 
 class StructureConv(nn.Module):
@@ -24,28 +23,15 @@ class StructureConv(nn.Module):
     factor 1, as in the authors' release; their layers with three channels have the factor 3. The
     layer norm has no gain and no bias, since :math:`\tilde W_c` can hold the gain.
 
-    The layer of the release has the structure channel off by default (`structure_info=0`). It is
-    then `ACMConv` with :math:`T = 3`, the factor 3 and layer norm. Its layer norm needs the name
-    `acmgcn+`, but the release's network passes `acmgcnp`, and so runs without layer norm.
-
-    Args:
-        in_channels: Features of a node.
-        out_channels: Width of the output.
-        num_nodes: `N`.
-
-    Attributes:
-        weight: `W_L`, `W_H` and `W_I`, `[in_channels, 3, out_channels]`.
-        weight_structure: `W_A`, `[N, out_channels]`.
-        weight_tilde, weight_mix: `[4, out_channels]` and `[4, 4]`.
+    The layer of the release has the structure channel off by default (`structure_info=0`). Its
+    layer norm needs the name `acmgcn+`, but the release's network passes `acmgcnp`.
     """
-
-    stackable = True
 
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int):
         super().__init__()
         self.out_channels = out_channels
-        self.weight = nn.Parameter(torch.empty(in_channels, 3, out_channels))
-        self.weight_structure = nn.Parameter(torch.empty(num_nodes, out_channels))
+        self.weight = nn.Parameter(torch.empty(in_channels, 3, out_channels))  # W_L, W_H, W_I
+        self.weight_structure = nn.Parameter(torch.empty(num_nodes, out_channels))  # W_A
         self.weight_tilde = nn.Parameter(torch.empty(4, out_channels))
         self.weight_mix = nn.Parameter(torch.empty(4, 4))
         self.reset_parameters()
@@ -58,17 +44,11 @@ class StructureConv(nn.Module):
         uniform(self.weight_mix, 4)
 
     def forward(self, x: Tensor | SparseMatrix, low: SparseMatrix, a: SparseMatrix):
-        """Return the mixed features, `[N, out_channels]`, and the node-wise `α`, `[N, 4]`.
-
-        Args:
-            x: Node features, `[N, in_channels]`.
-            low: `H_LP`.
-            a: The adjacency `A`.
-        """
+        """Return the mixed features, `[N, out_channels]`, and `α`, `[N, 4]`; `low` is `H_LP`."""
         h = product(x, self.weight.flatten(-2)).unflatten(-1, (3, self.out_channels))
         h = extract(h, low, CHANNELS)
         h = torch.relu(torch.cat([h, (a @ self.weight_structure).unsqueeze(-2)], -2))
-        normed = functional.layer_norm(h, h.shape[-1:])
+        normed = nn.functional.layer_norm(h, h.shape[-1:])
         alpha = weigh(normed, self.weight_tilde, self.weight_mix, temperature=4)
         return mix(h, alpha), alpha
 
@@ -84,10 +64,8 @@ class ACMPlus(nn.Module):
     The release has a bias beside :math:`W_R`, which is left out here.
 
     Args:
-        in_channels: Features of a node, `F`.
-        out_channels: Classes, `C`.
-        hidden: Width of the hidden layer.
-        dropout: Probability that a value is dropped.
+        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
+        hidden, dropout: Width of the hidden layer, and probability that a value is dropped.
         num_nodes: `N`: every node has a row of weights.
         residual: Whether the network is ACM-GCN++.
 
@@ -109,14 +87,14 @@ class ACMPlus(nn.Module):
         residual: bool = False,
     ):
         super().__init__()
-        sizes(
-            in_channels=in_channels, out_channels=out_channels, hidden=hidden, num_nodes=num_nodes
-        )
+        sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden)
+        self.in_channels = in_channels
         self.residual = nn.Parameter(torch.empty(in_channels, hidden)) if residual else None
         self.first = StructureConv(in_channels, hidden, num_nodes)
         self.second = StructureConv(hidden, out_channels, num_nodes)
         self.input_dropout, self.dropout = Dropout(dropout), Dropout(dropout)
-        self.residual_dropout = Dropout(dropout) if residual else None
+        if residual:
+            self.residual_dropout = Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -131,22 +109,15 @@ class ACMPlus(nn.Module):
         return low_pass(edge_index, num_nodes), adjacency(edge_index, num_nodes)
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
-        """Return the logits of all nodes, `[N, C]`.
+        """Return the logits of all nodes, `[N, C]`; `graph` is from `operator`, or edges, `[2, E]`.
 
-        Args:
-            x: Node features, `[N, F]`, dense or sparse.
-            graph: What `operator` returns, or edges, `[2, E]`.
-            return_channel_weights: Whether to return also a list of each layer's `α`, `[N, 4]`.
+        `return_channel_weights=True` adds a list of each layer's `α`, `[N, 4]`.
         """
-        weight = self.first.weight
-        (x,) = features((x,), weight.shape[-3], weight.dim() > 3)
-        if not isinstance(graph, tuple):
-            graph = moved(self.operator(graph, x.shape[-2]), weight)
+        x, graph = inputs(self, x, graph, self.in_channels)
         x = self.input_dropout(x)
         h, first = self.first(x, *graph)
         h = self.dropout(torch.relu(h))
-        residual, residual_dropout = self.residual, self.residual_dropout
-        if residual is not None and residual_dropout is not None:
-            h = h + residual_dropout(torch.relu(product(x, residual)))
+        if self.residual is not None:
+            h = h + self.residual_dropout(torch.relu(product(x, self.residual)))
         out, second = self.second(h, *graph)
         return (out, [first, second]) if return_channel_weights else out

@@ -1,4 +1,4 @@
-"""Compare records with the paper's numbers; figures and pages are imported from their modules."""
+"""Compare records with the paper's numbers. Import figures and pages from their own modules."""
 
 from acm.report.comparison import Comparison, agreement, compare, compare_cells, pooled
 from acm.report.tables import comparison_table

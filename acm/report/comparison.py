@@ -1,4 +1,4 @@
-"""Compare the records of one cell with the paper's printed number."""
+"""Compare our records of a cell with the number that the paper prints."""
 
 from __future__ import annotations
 
@@ -11,17 +11,31 @@ from acm import paper
 from acm.errors import UsageError
 from acm.experiments import Record, Trial
 from acm.registry import MODELS
-from acm.report.numbers import signed
 
-#: How Table 2 names the channels of an ablation.
+#: The names that Table 2 gives to the channels of an ablation.
 _ABLATION = {"low+high": "LP+HP", "low+identity": "LP+Identity"}
 
-#: Two means are compatible if they differ by at most this many standard errors.
+#: The fields of a trial that are equal in all records of a cell: all except the split.
+_FIELDS = tuple(f.name for f in fields(Trial) if f.name != "split")
+
+#: Two means are compatible if they differ by at most this many standard errors of the difference.
 LIMIT = 2.0
 
 
+def signed(number: float, decimals: int = 2) -> str:
+    """Format a difference with the sign `+` or `−`; write no sign if the difference rounds to 0.
+
+    >>> signed(-1.05), signed(2, 1), signed(-0.001), signed(float("nan"))
+    ('−1.05', '+2.0', '0.00', '–')
+    """
+    if math.isnan(number):
+        return "–"
+    shown = f"{number:+.{decimals}f}"
+    return shown.replace("-", "−") if shown.strip("+-0.") else shown[1:]
+
+
 def verdict_of(delta: float, standard_error: float) -> str:
-    """Return `"reproduced"` within `LIMIT` standard errors, else `"higher"` or `"lower"`."""
+    """Judge `delta`: `"reproduced"` (at most `LIMIT` standard errors), `"higher"` or `"lower"`."""
     if abs(delta) <= LIMIT * standard_error:
         return "reproduced"
     return "higher" if delta > 0 else "lower"
@@ -29,12 +43,10 @@ def verdict_of(delta: float, standard_error: float) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Hold our test accuracy of one cell and the paper's, in percent.
+    """The test accuracy of a cell in our records and in the paper, in percent.
 
-    Attributes:
-        records: The records of the cell, one per split.
-        paper_value: The paper's printed value, or `None` if the paper prints none.
-        mean, std: Our mean and sample standard deviation; `std` is NaN for a single split.
+    `records` has one record per split; `mean` and `std` are their mean and sample standard
+    deviation (NaN for a single split). `paper_value` is `None` if the paper lacks this cell.
     """
 
     records: tuple[Record, ...]
@@ -44,7 +56,7 @@ class Comparison:
 
     @property
     def ours(self) -> str:
-        """Our mean with its standard deviation, if any, written as in the paper."""
+        """Our mean and standard deviation as text, `"94.75 ± 3.80"`; for one split the mean."""
         return f"{self.mean:.2f}" + ("" if math.isnan(self.std) else f" ± {self.std:.2f}")
 
     @property
@@ -60,27 +72,22 @@ class Comparison:
 
     @property
     def standard_error(self) -> float:
-        """The standard error of `delta`, if the two means come from independent splits."""
+        """The standard error of `delta` for independent splits, in points; NaN if unknown."""
         if math.isnan(self.delta) or self.paper_value.std is None:
             return math.nan
         return math.hypot(self.std / math.sqrt(len(self.records)), self.paper_value.standard_error)
 
     @property
-    def same_splits(self) -> bool:
-        """Whether our splits are drawn by the same rule as the paper's."""
-        ours = self.records[0].split_scheme
-        return self.paper_value is None or self.paper_value.split_scheme == ours
-
-    @property
     def verdict(self) -> str:
-        """`"reproduced"`, `"higher"`, `"lower"` or `"not comparable"`.
+        """`"reproduced"`, `"higher"`, `"lower"`, or `"not comparable"`.
 
-        A cell is not comparable if a mean or a standard deviation is missing, or if the two results
-        use different kinds of splits.
+        A cell is not comparable if a mean or a standard deviation is missing, or if the paper's
+        number is for another split scheme.
         """
-        if math.isnan(self.standard_error) or not self.same_splits:
+        error = self.standard_error
+        if math.isnan(error) or self.paper_value.split_scheme != self.records[0].split_scheme:
             return "not comparable"
-        return verdict_of(self.delta, self.standard_error)
+        return verdict_of(self.delta, error)
 
     def sentence(self) -> str:
         """Return the comparison as a sentence."""
@@ -90,30 +97,27 @@ class Comparison:
             f" {first.split_scheme} split{'s' if splits > 1 else ''}"
         )
         if math.isnan(self.delta):
-            return f"{ours}; the paper has no such number."
+            return f"{ours}; the paper prints no mean for this cell."
         source = "; ".join(filter(None, (self.paper_value.source, self.paper_value.misprint)))
         both = (
             f"{ours}; the paper has {self.paper_value.shown} ({source}),"
             f" a difference of {signed(self.delta)} points"
         )
-        if not self.same_splits:
-            scheme = self.paper_value.split_scheme
-            return f"{both}; there is no verdict, because the paper's number is of {scheme} splits."
+        if (scheme := self.paper_value.split_scheme) != first.split_scheme:
+            return f"{both}; there is no verdict, since the paper's number is for {scheme} splits."
         if self.verdict == "not comparable":
-            return f"{both}; there is no verdict, because a standard deviation is missing."
+            return f"{both}; there is no verdict, since a standard deviation is missing."
         ratio = abs(self.delta) / self.standard_error if self.standard_error else math.inf
-        return f"{both} or {ratio:.2f} standard errors ({self.standard_error:.2f}): {self.verdict}."
+        errors = f"{ratio:.2f} standard errors of {self.standard_error:.2f} points"
+        return f"{both}, or {errors}: {self.verdict}."
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """Hold the mean difference of several cells, which are assumed to be independent.
+    """The average of our mean minus the paper's over several cells, in points.
 
-    Attributes:
-        below, cells: How many of the cells are below the paper's number.
-        delta: The mean difference, in points.
-        standard_error: The standard error of `delta`.
-        p_value: The two-sided p-value of the sign test.
+    Our mean is below the paper's in `below` of the `cells`. The `standard_error`, and the `p_value`
+    of the two-sided sign test, assume independent cells.
     """
 
     below: int
@@ -125,22 +129,18 @@ class Pooled:
     def sentence(self) -> str:
         """Return the result as sentences."""
         return (
-            f"{self.below} of {self.cells} means of ours are below the paper's. If the cells were"
-            " independent and both signs equally likely, a result at least this one-sided would"
-            f" have probability {self.p_value:.3f}. The mean difference is"
+            f"In {self.below} of {self.cells} cells our mean is below the paper's. If the cells"
+            " were independent and both signs equally likely, a result at least this one-sided"
+            f" would have probability {self.p_value:.3f}. The mean difference is"
             f" {signed(self.delta)} points, with a standard error of {self.standard_error:.2f}."
         )
 
 
 def pooled(comparisons: Sequence[Comparison]) -> Pooled:
-    """Pool the differences of all comparable cells.
-
-    Raises:
-        UsageError: If no cell is comparable.
-    """
+    """Average `delta` over the comparable cells; raise `UsageError` if no cell is comparable."""
     comparable = [c for c in comparisons if c.verdict != "not comparable"]
     if not comparable:
-        raise UsageError("no cell is comparable: each needs a printed mean and two splits")
+        raise UsageError("no cell is comparable: the paper needs a mean and a ±, and we two splits")
     below, n = sum(c.delta < 0 for c in comparable), len(comparable)
     tail = sum(math.comb(n, k) for k in range(max(below, n - below), n + 1)) / 2**n
     error = math.sqrt(sum(c.standard_error**2 for c in comparable)) / n
@@ -149,10 +149,10 @@ def pooled(comparisons: Sequence[Comparison]) -> Pooled:
 
 
 def by_cell(records: Sequence[Record]) -> list[list[Record]]:
-    """Group records by cell, in the order of each cell's first record."""
+    """Group records by cell; the cells are in the order of their first records."""
     cells: dict[tuple, list[Record]] = {}
     for record in records:
-        cells.setdefault(_key(record), []).append(record)
+        cells.setdefault(tuple(getattr(record, name) for name in _FIELDS), []).append(record)
     return list(cells.values())
 
 
@@ -162,19 +162,14 @@ def compare_cells(records: Sequence[Record]) -> list[Comparison]:
 
 
 def compare(records: Sequence[Record]) -> Comparison:
-    """Compare the records of one cell with the paper's number.
+    """Compare the records of one cell with the number that the paper prints.
 
-    Fixed splits are compared with Table 8. Random splits are compared with Table 3, or with Table 2
-    if a channel or the mixing is left out. Sparse splits are compared with the numbers of Table 3
-    that use sparse splits.
-
-    Raises:
-        UsageError: If there is no record, or if the records are of several cells.
+    The number is from Table 8 for fixed splits, from Table 3 for random and sparse splits, and from
+    Table 2 for a model without some channel or mixing. Records of two cells raise `UsageError`.
     """
     if not records:
         raise UsageError("there is no record to compare")
-    keys = [_key(record) for record in records]
-    differing = [name for name, *values in zip(_FIELDS, *keys) if len(set(values)) > 1]
+    differing = [name for name in _FIELDS if len({getattr(r, name) for r in records}) > 1]
     if differing:
         raise UsageError(f"the records are of several cells: they differ in {', '.join(differing)}")
     accuracy = [100 * record.test_accuracy for record in records]
@@ -182,20 +177,12 @@ def compare(records: Sequence[Record]) -> Comparison:
     return Comparison(tuple(records), _paper_value(records[0]), statistics.fmean(accuracy), std)
 
 
-_FIELDS = tuple(f.name for f in fields(Trial) if f.name != "split")
-
-
-def _key(record: Record) -> tuple:
-    """Return what all records of a cell have in common."""
-    return tuple(getattr(record, name) for name in _FIELDS)
-
-
 def _paper_value(record: Record) -> paper.PrintedValue | None:
     entry, model = MODELS[record.model], record.model
     table = "fixed" if record.split_scheme == "fixed" else "sota"
     all_channels = record.channels == "+".join(entry.channels)
     if not all_channels or record.mix != entry.mix:
-        # Table 2 leaves out either channels or the mixing, never both, on random splits.
+        # Table 2 has only random splits, and removes either channels or the mixing, not both.
         ablation = "no mixing" if all_channels else record.mix and _ABLATION.get(record.channels)
         if not ablation or record.split_scheme != "random":
             return None
@@ -208,21 +195,16 @@ def _paper_value(record: Record) -> paper.PrintedValue | None:
 
 
 def agreement(record: Record, stored: Record) -> str:
-    """Return in words whether a training run agrees with a stored record of the same trial.
-
-    Raises:
-        UsageError: If the two records are of different trials.
-    """
+    """Return in words whether a training run agrees with a stored record of the same trial."""
     if record.trial != stored.trial:
-        raise UsageError("the two records are of different trials")
+        raise UsageError("the two records belong to different trials")
     if record.outcome == stored.outcome:
         return "This machine reproduces the stored record to the last bit."
-    same = record.test_accuracy == stored.test_accuracy
     return (
-        f"This machine gives {100 * record.test_accuracy:.2f} % where the stored record has"
-        f" {100 * stored.test_accuracy:.2f} %"
-        + (", the same accuracy by another path" if same else "")
-        + f" (validation loss {record.val_loss:.6f} against {stored.val_loss:.6f})."
-        f" The two ran on {record.device} with {record.versions} and on {stored.device} with"
-        f" {stored.versions}, which round differently, and training amplifies the difference."
+        f"The test accuracy is {100 * record.test_accuracy:.2f} % on this machine and"
+        f" {100 * stored.test_accuracy:.2f} % in the stored record. The validation loss is"
+        f" {record.val_loss:.6f} on this machine and {stored.val_loss:.6f} in the stored record."
+        f" This machine used {record.device} with {record.versions}. The stored record used"
+        f" {stored.device} with {stored.versions}. Machines and versions round differently, and"
+        " training amplifies these rounding differences."
     )

@@ -1,12 +1,11 @@
 """Train many trials at once; the outcome of each follows from its seed and setting alone."""
 
-from acm.training.protocol import DEEZER, RELEASED, TrainingProtocol, training_protocol
+from acm.training.protocol import RELEASED, TrainingProtocol
 from acm.training.setting import Setting
 from acm.training.stack import batch_size
 from acm.training.trainer import History, TrainingResult, train
 
 __all__ = [
-    "DEEZER",
     "RELEASED",
     "History",
     "Setting",
@@ -14,5 +13,4 @@ __all__ = [
     "TrainingResult",
     "batch_size",
     "train",
-    "training_protocol",
 ]

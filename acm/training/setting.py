@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from acm.errors import UsageError, as_float
+from acm.errors import UsageError, check_whole
 from acm.nn import Dropout
-from acm.training.protocol import TrainingProtocol
+from acm.nn.checks import finite, probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +17,15 @@ class Setting:
     """One training: its nodes, hyperparameters and seed. It has no mask of test nodes.
 
     Attributes:
-        train: Mask of the training nodes, `[N]`.
-        val: Mask of the validation nodes, `[N]`.
-        lr: Learning rate.
-        weight_decay: Weight decay.
+        train, val: Masks of the training and validation nodes, `[N]`.
+        lr, weight_decay: Learning rate and weight decay.
         seed: Seed of initial weights and dropout. The same seed on the same machine gives the same
             result, on a CPU to the bit.
         dropout: Probability of every `acm.nn.Dropout` of the model except those with `fixed=True`;
             `None` for the model's probabilities.
+
+    Raises:
+        UsageError: If a number is out of range, or the masks overlap.
     """
 
     train: Tensor
@@ -38,73 +35,32 @@ class Setting:
     seed: int
     dropout: float | None = None
 
+    def __post_init__(self):
+        if not 0 < finite("lr", self.lr):
+            raise UsageError(f"lr is {self.lr}: a positive number is needed")
+        if not 0 <= finite("weight_decay", self.weight_decay):
+            raise UsageError(f"weight_decay is {self.weight_decay}: a number from 0 is needed")
+        check_whole("seed", self.seed, 0)
+        if self.dropout is not None:
+            probability("dropout", self.dropout)
+        for name, mask in (("train", self.train), ("val", self.val)):
+            if mask.dtype != torch.bool or mask.shape != self.train.shape or not mask.any():
+                raise UsageError(
+                    f"the {name} mask has shape {list(mask.shape)} and type {mask.dtype}:"
+                    " a bool mask of shape [N] with a node in it is needed"
+                )
+        if common := int((self.train & self.val).sum()):
+            raise UsageError(f"{common} nodes are in the train and the val mask")
 
-def check_call(model: nn.Module, x, protocol: TrainingProtocol, on_epoch: Callable | None) -> None:
-    """Raise `UsageError` unless the arguments of `train` are of the right kind."""
-    if isinstance(x, np.ndarray):
-        raise UsageError("x is a NumPy array: a tensor is needed, use torch.from_numpy")
-    if not isinstance(protocol, TrainingProtocol):
-        raise UsageError(f"protocol is {protocol!r}: an acm.training.TrainingProtocol is needed")
-    if on_epoch is not None and not callable(on_epoch):
-        raise UsageError(f"on_epoch is {on_epoch!r}: a function is needed, or None")
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"the model is {model!r}: an nn.Module is needed, not its class")
-    name = type(model).__name__
-    if not callable(getattr(model, "reset_parameters", None)):
-        raise UsageError(f"{name} has no reset_parameters(), which draws the initial weights")
-    if not any(p.requires_grad for p in model.parameters()):
-        raise UsageError(f"{name} has no parameter that requires a gradient: nothing to train")
 
-
-def check_setting(setting: Setting, y: Tensor, model: nn.Module) -> None:
+def check_labels(setting: Setting, y: Tensor, model: nn.Module) -> None:
     """Raise `UsageError` unless the setting can be trained with these classes and this model."""
-    if not isinstance(setting, Setting):
+    if y.shape != setting.train.shape or y.is_floating_point():
         raise UsageError(
-            f"a trial is a {type(setting).__name__}: an acm.training.Setting is needed"
-        )
-    masks = {"train": setting.train, "val": setting.val}
-    tensors = {"y": y, **{f"the {name} mask": mask for name, mask in masks.items()}}
-    for name, tensor in tensors.items():
-        if not isinstance(tensor, Tensor):
-            raise UsageError(f"{name} is a {type(tensor).__name__}: a tensor is needed")
-    if y.dim() != 1 or y.is_floating_point() or y.is_complex():
-        raise UsageError(
-            f"y has shape {list(y.shape)} and type {y.dtype}: whole numbers of shape [N] are needed"
-        )
-    for name, mask in masks.items():
-        if mask.shape != y.shape or mask.dtype != torch.bool or not bool(mask.any()):
-            raise UsageError(
-                f"the {name} mask has shape {list(mask.shape)} and type {mask.dtype}:"
-                f" a bool mask of shape {list(y.shape)} with a node in it is needed"
-            )
-    if common := int((setting.train & setting.val).sum()):
-        raise UsageError(
-            f"{common} nodes are in the train and the val mask: allowed is one of them"
+            f"y has shape {list(y.shape)} and type {y.dtype}:"
+            f" whole numbers of shape {list(setting.train.shape)} are needed, as in the masks"
         )
     if bool((y.long()[(setting.train | setting.val).to(y.device)] < 0).any()):
-        raise UsageError(
-            "a node in the train or val mask has a negative label: classes are 0 … C−1"
-        )
-    for name in ("lr", "weight_decay", "dropout"):
-        value = getattr(setting, name)
-        missing = value is None and name != "dropout"
-        if missing or isinstance(value, bool) or not isinstance(value, Real | None):
-            raise UsageError(f"{name} is {value!r}: a number is needed")
-    lr, decay = as_float(setting.lr), as_float(setting.weight_decay)
-    if not 0 < lr < math.inf or not 0 <= decay < math.inf:
-        raise UsageError(
-            f"lr is {lr} and weight_decay {decay}:"
-            " a positive and a non-negative finite number are needed"
-        )
-    whole = isinstance(setting.seed, Integral) and not isinstance(setting.seed, bool)
-    if not whole or not 0 <= setting.seed < 2**64:
-        raise UsageError(f"seed is {setting.seed!r}: a whole number from 0 to 2^64 - 1 is needed")
-    if setting.dropout is None:
-        return
-    if not 0 <= setting.dropout < 1:
-        raise UsageError(f"dropout is {setting.dropout}: a number from 0 to below 1 is needed")
-    if not any(isinstance(part, Dropout) for part in model.modules()):
-        name = type(model).__name__
-        raise UsageError(
-            f"{name} has no acm.nn.Dropout, so dropout={setting.dropout} has no effect"
-        )
+        raise UsageError("a node of the masks has a negative label: classes are 0 … C−1")
+    if setting.dropout is not None and not any(isinstance(m, Dropout) for m in model.modules()):
+        raise UsageError(f"the model has no acm.nn.Dropout, so dropout={setting.dropout} is lost")

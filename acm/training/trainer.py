@@ -15,7 +15,7 @@ from acm import kernels
 from acm.errors import UsageError, check_whole
 from acm.training.optimizer import Adam
 from acm.training.protocol import RELEASED, TrainingProtocol
-from acm.training.setting import Setting, check_call, check_setting
+from acm.training.setting import Setting, check_labels
 from acm.training.stack import Stack, batch_size, private_generator
 
 
@@ -36,8 +36,7 @@ class TrainingResult:
         model: The model with the weights of the selected epoch, in evaluation mode; `None` if
             the weights were not kept.
         prediction: Predicted class of each node at the selected epoch, `[N]`.
-        best_epoch: The selected epoch, counted from 0.
-        epochs: Number of epochs.
+        best_epoch, epochs: The selected epoch, counted from 0, and the number of epochs.
         val_accuracy, val_loss: At the selected epoch.
         seconds: The trial's share of the time of its batch.
         stacked: Whether the trial was trained in one loop with others, or could have been.
@@ -46,15 +45,15 @@ class TrainingResult:
             before the failure, or `None`.
     """
 
-    model: nn.Module | None
-    prediction: Tensor | None
-    best_epoch: int | None
-    epochs: int
-    val_accuracy: float | None
-    val_loss: float | None
-    seconds: float
-    stacked: bool
-    history: History
+    model: nn.Module | None = None
+    prediction: Tensor | None = None
+    best_epoch: int | None = None
+    epochs: int = 0
+    val_accuracy: float | None = None
+    val_loss: float | None = None
+    seconds: float = 0.0
+    stacked: bool = True
+    history: History = field(default_factory=History)
     error: str = ""
 
 
@@ -81,213 +80,143 @@ def train(
 
     Args:
         model: A module for one graph, called as `model(x, graph)`; it returns logits, `[N, C]`. It
-            is not changed: every trial draws its weights by `reset_parameters()`. With the
-            attribute `stackable = True` the module promises three things. Its random draws come
-            from `acm.nn.Dropout`, it keeps no statistics of the data, and it counts dimensions from
-            the last, so that weights `[B, …]` give logits `[B, N, C]`.
-        x: Node features as the model takes them.
-        graph: `edge_index` or a filter, as the model takes it.
+            is not changed: every trial draws its weights by `reset_parameters()`. By
+            `stackable = True` a module promises that its random draws come from `acm.nn.Dropout`,
+            that it keeps no statistics of the data, and that it counts dimensions from the last,
+            so that weights `[B, …]` give logits `[B, N, C]`.
+        x, graph: Node features, and `edge_index` or a filter, as the model takes them.
         y: Classes, `[N]`. Only labels of training and validation nodes are read.
         trials, protocol: Settings, or one setting; and the training rule.
         batch: Largest number of trials in one loop; by default what is fastest and fits.
-        stack: Whether to train several trials in one loop; by default `model.stackable`. Without
-            that attribute trials are trained one by one.
+        stack: Whether to train several trials in one loop; by default `model.stackable`, or no.
         keep_weights: Whether the results hold models with the selected weights.
         keep_going: Whether to return a trial whose loss stops being a number, with
             `TrainingResult.error`; otherwise an error is raised after all trials.
         on_epoch: Called after each epoch with its number and the number of trials in the batch.
 
     Raises:
-        UsageError: If an argument is wrong, if the model has no weights to draw or train, or if a
-            loss stops being a number.
+        UsageError: If labels or logits do not fit, or if a loss stops being a number.
     """
     trials = [*trials] if isinstance(trials, Iterable) else [trials]
-    check_call(model, x, protocol, on_epoch)
     for trial in trials:
-        check_setting(trial, y, model)
+        check_labels(trial, y, model)
     if batch is not None:
         check_whole("batch", batch, 1)
-    if not isinstance(stack, bool | None):
-        raise UsageError(f"stack is {stack!r}: True, False or None is needed")
     if not trials:
         return []
     stacked = bool(getattr(model, "stackable", False)) if stack is None else stack
-    size = batch if stacked else 1
-    if size is None:
-        size = batch_size(model, x, graph, trials[0])
-    results = []
+    size = (batch or batch_size(model, x, graph, trials[0])) if stacked else 1
+    results: list[TrainingResult] = []
     for first in range(0, len(trials), size):
         settings = trials[first : first + size]
-        # A model that is not stackable may draw from PyTorch's generator during the training.
+        arguments = x, graph, y, settings, protocol, keep_weights, on_epoch
         with private_generator(y.device):
-            loop = _Loop(model, x, graph, y, settings, protocol, stacked, keep_weights)
-            if not stacked:
-                loop.run(on_epoch)
+            weights = Stack(model, settings, stacked)
+            if not stacked:  # the model may draw from PyTorch's generator
+                results += _train(weights, *arguments)
         if stacked:
-            loop.run(on_epoch)
-        results += [trial.result(loop.stack) for trial in loop.trials]
+            results += _train(weights, *arguments)
     for result in results:
         if result.error and not keep_going:
             raise UsageError(result.error)
     return results
 
 
-class _Loop:
-    """One batch of trials: `rows[k]` is the trial in row `k` of every stacked tensor."""
-
-    def __init__(self, model, x, graph, y, settings, protocol, stacked, keep_weights):
-        self.x, self.graph, self.protocol = x, graph, protocol
-        self.stack = Stack(model, settings, stacked)
-        train = torch.stack([s.train for s in settings]).to(y.device)
-        val = torch.stack([s.val for s in settings]).to(y.device)
-        self.y = torch.where(train | val, y.long(), 0)  # all other labels are hidden
-        kind = next(v.dtype for v, t in zip(self.stack.values, self.stack.trained) if t)
-        self.train_share = train.to(kind) / train.sum(1, keepdim=True)
-        self.val_share = val.to(kind) / val.sum(1, keepdim=True)
-        self.val, self.num_val = val, val.sum(1).double()
-        rates = torch.tensor([(s.lr, s.weight_decay) for s in settings], dtype=torch.float64)
-        lr, weight_decay = rates.to(y.device).unbind(1)
-        self.optimizer = Adam(self.stack.values, lr, weight_decay, protocol.optimizer == "adamw")
-        self.trials = [_Trial(protocol, keep_weights) for _ in settings]
-        self.rows = list(self.trials)
-
-    def run(self, on_epoch) -> None:
-        """Train until every trial has stopped."""
-        # Without dropout, the pass that trains the next epoch also evaluates this one.
-        one_pass, logits = not self.stack.random, None
-        for epoch in range(self.protocol.max_epochs):
-            start = time.perf_counter()
-            if logits is None:
-                logits = self.forward(epoch, training=True)
-            if epoch == 0:
-                self.check(logits)
-            train_loss, _, grad = cross_entropy(logits, self.y, self.train_share, gradient=True)
-            self.optimizer.step(self.stack.values, self.stack.gradients(logits, grad))
-            logits = self.forward(epoch + 1, training=True) if one_pass else None
-            if epoch == 0 and logits is not None:
-                if not torch.equal(logits, self.forward(0, training=False)):
-                    one_pass, logits = False, None  # the model differs in evaluation all the same
-            val_loss, val_accuracy, prediction = self.evaluate(logits)
-            curves = torch.stack([train_loss.double(), val_loss.double(), val_accuracy]).tolist()
-            seconds = (time.perf_counter() - start) / len(self.rows)
-            for row, trial in enumerate(self.rows):
-                trial.note(epoch, [values[row] for values in curves], seconds)
-                trial.select(prediction[row], self.stack, row)
-            if on_epoch is not None:
-                on_epoch(epoch, len(self.rows))
-            if any(trial.stopped for trial in self.rows):
-                self.drop_stopped()
-                logits = None
-                if not self.rows:
-                    break
-
-    def forward(self, epoch: int, training: bool) -> Tensor:
-        with torch.set_grad_enabled(training):
-            return self.stack(self.x, self.graph, epoch, training)
-
-    @torch.no_grad()
-    def evaluate(self, logits: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return validation loss and accuracy, `[B]`, and the predictions, `[B, N]`."""
+def _train(stack, x, graph, y, settings, protocol, keep_weights, on_epoch) -> list[TrainingResult]:
+    """Train a batch of trials until every trial has stopped."""
+    results = [TrainingResult(stacked=stack.stacked) for _ in settings]
+    selected: dict[int, dict[str, Tensor]] = {}  # the weights of each trial's selected epoch
+    active = list(range(len(settings)))  # the trial in each row of every stacked tensor
+    train = torch.stack([s.train for s in settings]).to(y.device)
+    val = torch.stack([s.val for s in settings]).to(y.device)
+    y = torch.where(train | val, y.long(), 0)  # all other labels are hidden
+    dtype = next(w.dtype for w in stack.weights if w.requires_grad)
+    train_share, val_share = (m.to(dtype) / m.sum(1, keepdim=True) for m in (train, val))
+    rates = torch.tensor([(s.lr, s.weight_decay) for s in settings], dtype=torch.float64)
+    lr, weight_decay = rates.to(y.device).unbind(1)
+    optimizer = Adam(stack.weights, lr, weight_decay, protocol.optimizer == "adamw")
+    # Without dropout, the pass that trains the next epoch also evaluates this one.
+    one_pass, logits = stack.stacked and not bool(stack.p.any()), None
+    for epoch in range(protocol.max_epochs):
+        start = time.perf_counter()
         if logits is None:
-            logits = self.forward(0, training=False)
-        loss, prediction, _ = cross_entropy(logits, self.y, self.val_share)
-        correct = ((prediction == self.y) & self.val).sum(1)
-        return loss, correct / self.num_val, prediction
+            logits = stack(x, graph, epoch, training=True)
+        if epoch == 0:
+            _check_logits(logits, y)
+        train_loss, _, grad = cross_entropy(logits, y, train_share, gradient=True)
+        optimizer.step(stack.weights, stack.gradients(logits, grad))
+        logits = stack(x, graph, epoch + 1, training=True) if one_pass else None
+        if logits is None or epoch == 0:
+            evaluated = stack(x, graph, 0, training=False)
+            if logits is not None and not torch.equal(logits, evaluated):
+                one_pass, logits = False, None  # the model differs in evaluation all the same
+        if logits is not None:
+            evaluated = logits
+        val_loss, prediction, _ = cross_entropy(evaluated, y, val_share)
+        val_accuracy = ((prediction == y) & val).sum(1).double() / val.sum(1)
+        curves = torch.stack([train_loss.double(), val_loss.double(), val_accuracy], 1).tolist()
+        seconds = (time.perf_counter() - start) / len(active)
+        going = []
+        for row, (trial, values) in enumerate(zip(active, curves)):
+            result = results[trial]
+            result.seconds += seconds
+            if _note(result, protocol, *values):
+                result.prediction = prediction[row].clone()
+                if keep_weights:
+                    selected[trial] = stack.state(row)
+            if not result.error and not protocol.should_stop(result.history.val_loss):
+                going.append(row)
+        if on_epoch is not None:
+            on_epoch(epoch, len(active))
+        if not going:
+            break
+        if len(going) < len(active):  # stopped trials leave every stacked tensor
+            active, rows = [active[row] for row in going], torch.tensor(going, device=y.device)
+            stack.keep(rows)
+            optimizer.keep(rows)
+            y, val, train_share, val_share = (t[rows] for t in (y, val, train_share, val_share))
+            logits = None
+    for trial, state in selected.items():
+        results[trial].model = stack.model(state)
+    return results
 
-    def check(self, logits: Tensor) -> None:
-        if logits.dim() != 3 or logits.shape[:2] != self.y.shape:
-            shape = list(logits.shape[1:] if self.stack.stacked else logits[0].shape)
-            raise UsageError(
-                f"the model gives logits of shape {shape}: [N, C] is needed, one row for each of"
-                f" {self.y.shape[1]} labels"
-            )
-        if int(self.y.max()) >= logits.shape[-1]:
-            raise UsageError(
-                f"the model has {logits.shape[-1]} classes, a label is {int(self.y.max())}"
-            )
 
-    def drop_stopped(self) -> None:
-        """Remove the rows of stopped trials from every stacked tensor."""
-        going = [row for row, trial in enumerate(self.rows) if not trial.stopped]
-        self.rows = [self.rows[row] for row in going]
-        if not self.rows:
-            return
-        rows = torch.tensor(going, device=self.y.device)
-        self.stack.keep(rows)
-        self.optimizer.keep(rows)
-        self.y, self.val, self.num_val = self.y[rows], self.val[rows], self.num_val[rows]
-        self.train_share, self.val_share = self.train_share[rows], self.val_share[rows]
-
-
-class _Trial:
-    """The curves of one trial, its selected epoch, and whether it has stopped."""
-
-    def __init__(self, protocol: TrainingProtocol, keep_weights: bool):
-        self.protocol, self.keep_weights = protocol, keep_weights
-        self.history, self.seconds, self.error, self.stopped = History(), 0.0, "", False
-        self.best_score = -math.inf
-        self.best_epoch: int | None = None
-        self.prediction: Tensor | None = None
-        self.weights: dict[str, Tensor] | None = None
-
-    def note(self, epoch: int, curves: list[float], seconds: float) -> None:
-        """Add an epoch to the curves."""
-        train_loss, val_loss, val_accuracy = curves
-        self.seconds += seconds
-        if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
-            self.stopped, self.error = (
-                True,
-                (
-                    f"the loss is not a number at epoch {epoch}: use a smaller learning rate, or"
-                    " features without NaN"
-                ),
-            )
-            return
-        self.history.train_loss.append(train_loss)
-        self.history.val_loss.append(val_loss)
-        self.history.val_accuracy.append(val_accuracy)
-        self.stopped = self.protocol.should_stop(self.history.val_loss)
-
-    def select(self, prediction: Tensor, stack: Stack, row: int) -> None:
-        """Select the last epoch if it is the best."""
-        history = self.history
-        if self.error:
-            return
-        score = self.protocol.score(history.val_loss[-1], history.val_accuracy[-1])
-        if score > self.best_score:
-            self.best_score, self.best_epoch = score, len(history.val_loss) - 1
-            self.prediction = prediction.clone()
-            self.weights = stack.state(row) if self.keep_weights else None
-
-    def result(self, stack: Stack) -> TrainingResult:
-        history, best = self.history, self.best_epoch
-        return TrainingResult(
-            model=None if self.weights is None else stack.model(self.weights),
-            prediction=self.prediction,
-            best_epoch=best,
-            epochs=len(history.val_loss),
-            val_accuracy=None if best is None else history.val_accuracy[best],
-            val_loss=None if best is None else history.val_loss[best],
-            seconds=self.seconds,
-            stacked=stack.stacked,
-            history=history,
-            error=self.error,
+def _note(result, protocol, train_loss: float, val_loss: float, val_accuracy: float) -> bool:
+    """Add an epoch to a result, and return whether it is the best epoch so far."""
+    if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
+        result.error = (
+            f"the loss is not a number at epoch {result.epochs}: use a smaller learning rate, or"
+            " features without NaN"
         )
+        return False
+    result.history.train_loss.append(train_loss)
+    result.history.val_loss.append(val_loss)
+    result.history.val_accuracy.append(val_accuracy)
+    result.epochs += 1
+    score, first = protocol.score, result.best_epoch is None
+    if not first and score(val_loss, val_accuracy) <= score(result.val_loss, result.val_accuracy):
+        return False
+    result.best_epoch = result.epochs - 1
+    result.val_loss, result.val_accuracy = val_loss, val_accuracy
+    return True
+
+
+def _check_logits(logits: Tensor, y: Tensor) -> None:
+    if logits.dim() != 3 or logits.shape[:2] != y.shape:
+        raise UsageError(
+            f"the model gives logits of shape {list(logits.shape[1:])}: [N, C] is needed, one row"
+            f" for each of {y.shape[1]} labels"
+        )
+    if int(y.max()) >= logits.shape[-1]:
+        raise UsageError(f"the model has {logits.shape[-1]} classes, a label is {int(y.max())}")
 
 
 @torch.no_grad()
 def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool = False):
-    r"""Return `L = −Σ_v s_v log softmax(logits_v)[y_v]` of every trial, and its predictions.
+    """Return the loss, `[B]`, the predicted classes, `[B, N]`, and the gradient or `None`.
 
-    Args:
-        logits: `[B, N, C]`.
-        y: Classes, `[B, N]`; any class where the share is 0.
-        share: Weight `s` of each node, `[B, N]`: 1 over the number of nodes for a mean.
-        gradient: Whether to return `dL/dlogits` as well.
-
-    Returns:
-        The loss, `[B]`, the most likely class of each node, `[B, N]`, and the gradient,
-        `[B, N, C]`, or `None`.
+    The loss is `L = −Σ_v s_v log softmax(logits_v)[y_v]`, where `share` is `s`; the gradient is
+    `dL/dlogits`. The logits are `[B, N, C]`, the classes and shares `[B, N]`.
     """
     if kernels.supports(logits, share):
         return kernels.cross_entropy(logits, y, share, gradient)

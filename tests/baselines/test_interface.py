@@ -337,7 +337,7 @@ def test_bad_sizes_are_refused_in_one_line(name):
         ("GCNJK", dict(jk="lstm"), "jk is 'lstm': 'max' or 'cat' is needed"),
         ("GATJK", dict(jk=None), "jk is None: 'max' or 'cat' is needed"),
         ("GATJK", dict(heads=-2), "heads=-2"),
-        ("FAGCN", dict(epsilon="0.3"), "epsilon is 0.3"),
+        ("FAGCN", dict(epsilon="0.3"), "epsilon is '0.3'"),
         ("FAGCN", dict(epsilon=float("nan")), "epsilon is nan"),
         ("GraphSAGE", dict(layers=0), "layers=0"),
         ("GraphSAGE", dict(aggregator="max"), "aggregator is 'max': 'mean' or 'gcn' is needed"),

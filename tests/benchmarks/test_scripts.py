@@ -23,7 +23,7 @@ from acm.data import PAPER_DATASETS
 from acm.errors import UsageError
 from acm.experiments import Record, Store, recipe
 from acm.experiments.recipes import HYPERPARAMETERS, default_options, read_options
-from acm.report.cells import row_names
+from acm.report.cells import ROWS
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 
@@ -94,7 +94,7 @@ def test_the_searches_are_of_rows_of_table_3_on_its_graphs():
     asked = list(searches.cells())
     assert len({row[:2] for row in asked}) == len(asked)
     for model, graph, space, _ in asked:
-        assert model in row_names() and graph in PAPER_DATASETS
+        assert model in ROWS and graph in PAPER_DATASETS
         # The paper prints no optimum of these cells, or a misprint.
         assert recipe(model, graph).origin in ("misprint", "searched", "chosen")
         assert set(space) <= {*HYPERPARAMETERS, *default_options(model)}
@@ -157,7 +157,7 @@ def test_a_measurement_of_a_cell(kind, monkeypatch):
     called, before = [], torch.get_num_threads()
     monkeypatch.setattr(baselines, "epochs", lambda *a: called.append(a) or [9.0, 0.2, 0.1, 0.3])
     monkeypatch.setattr(
-        experiments, "run_cell", lambda *a, **k: called.append(a) or [
+        experiments, "run_trials", lambda *a, **k: called.append(a) or [
             argparse.Namespace(epochs=100, test_accuracy=0.5)] * 2
     )  # fmt: skip
     args = argparse.Namespace(model="ACM-GCN", splits=2, seconds=0.1)
@@ -233,7 +233,7 @@ def test_the_gpu_run_in_small_without_numba_pooch_or_raw_files(tmp_path, monkeyp
 def test_the_rows_are_those_of_table_3_and_only_missing_records_are_run(tmp_path, capsys):
     wanted = rows.cells()
     assert len(wanted) == len(set(wanted)) == 28 * 10
-    assert set(wanted) == {(graph, model) for graph in PAPER_DATASETS for model in row_names()}
+    assert set(wanted) == {(graph, model) for graph in PAPER_DATASETS for model in ROWS}
     assert rows.cells(["film"], ["gcn"]) == [("film", "GCN")]
     args = argparse.Namespace(
         store=tmp_path / "s.csv", graphs=["cornell"], models=["SGC-1", "MLP-2"], splits=1

@@ -43,8 +43,8 @@ KINDS = ("text/markdown", "text/plain")
 @pytest.mark.parametrize(
     ("dataset", "model", "figures", "words"),
     [
-        # GCN does not weigh channels, and the paper has no result on this graph.
-        ("synthetic", "gcn", 1, "GCN does not weigh channels."),
+        # GCN has no channel weights, and the paper has no result on this graph.
+        ("synthetic", "gcn", 1, "GCN has no channel weights."),
         # The channels of ACM-GCN+ cannot be left out, so the trial does not name them.
         ("synthetic", "ACM-GCN+", 2, "structure"),
         pytest.param("texas", "ACMII-GCN", 2, "the paper has 95.08", marks=pytest.mark.data),

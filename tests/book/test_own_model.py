@@ -53,7 +53,7 @@ def test_it_is_listed_and_stacks(folder):
     (mine,) = (line for line in lines if line[0] == "Signed")
     assert mine[1:4] == ["yours", "yes", "-"]
     card = acm(folder, "models", "signed")
-    assert card.startswith("Signed (a model of your own)") and "scale (1.0)" in card
+    assert card.startswith("Signed (User model)") and "scale (1.0)" in card
 
 
 def test_the_commands_of_the_page_run(folder, page):

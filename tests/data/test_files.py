@@ -8,7 +8,6 @@ import os
 import resource
 import subprocess
 import sys
-import termios
 import time
 import traceback
 from pathlib import Path
@@ -55,23 +54,23 @@ def test_a_good_download_is_kept_and_not_repeated(cache, serve) -> None:
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("truncated", "broke off before the end"),
-        ("short", "51200 bytes instead of 102400"),
-        ("flipped", "sha256 is"),
-        ("html", "a web page, not the data"),
-        ("404", "answered 404 Not Found"),
-        ("500", "answered 500 Internal Server Error"),
-        ("stalled", "sent no data for 0.3 s"),
-        ("silent", "sent no data for 0.3 s"),
-        ("reset", "broke off before the end"),
-        ("drip", "s, which is too slow"),
+        ("truncated", "failed (ChunkedEncodingError)"),
+        ("short", "does not match the known hash"),
+        ("flipped", "does not match the known hash"),
+        ("html", "does not match the known hash"),
+        ("404", "failed (404 Not Found)"),
+        ("500", "failed (500 Internal Server Error)"),
+        ("stalled", "failed (ConnectionError)"),
+        ("silent", "failed (ReadTimeout)"),
+        ("reset", "failed (C"),
+        ("drip", "failed (Timeout)"),
         ("endless", "it has more than 102400 bytes"),
     ],
 )
 def test_each_fault_is_one_error_and_the_next_try_works(
     fault, says, cache, serve, monkeypatch
 ) -> None:
-    monkeypatch.setenv("ACM_DATA_TIMEOUT", "0.3")
+    monkeypatch.setattr("acm.data.files.TIMEOUT", 0.3)
     server = serve(lambda path: CONTENT)
     server.fault = fault
     with pytest.raises(UsageError) as error:
@@ -81,18 +80,11 @@ def test_each_fault_is_one_error_and_the_next_try_works(
     assert "\n" not in str(error.value)
     assert len(server.requests) == 2  # one retry
     assert leftovers(cache) == []
-    server.fault = None
-    monkeypatch.setenv("ACM_DATA_TIMEOUT", "20")
-    assert locate(FILE).read_bytes() == CONTENT
-
-
-def test_an_endless_answer_is_not_read_to_its_end(cache, serve) -> None:
-    server = serve(lambda path: CONTENT)
-    server.fault = "endless"
-    with pytest.raises(UsageError, match="more than 102400 bytes"):
-        locate(FILE)
-    # The server sends until the buffers between it and the reader are full.
+    # The server sends an endless answer until the buffers between it and the reader are full.
     assert server.sent < 500 * len(CONTENT)
+    server.fault = None
+    monkeypatch.setattr("acm.data.files.TIMEOUT", 20)
+    assert locate(FILE).read_bytes() == CONTENT
 
 
 def test_a_compressed_answer_is_the_file(cache, serve) -> None:
@@ -101,33 +93,21 @@ def test_a_compressed_answer_is_the_file(cache, serve) -> None:
     assert locate(FILE).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("value", ["", "30"])
-def test_capitals_in_an_address_and_an_empty_timeout(value, cache, serve, monkeypatch) -> None:
+def test_capitals_in_an_address(cache, serve, monkeypatch) -> None:
     server = serve(lambda path: CONTENT)
     monkeypatch.setenv("ACM_DATA_MIRROR", server.url.replace("http", "HTTP"))
-    monkeypatch.setenv("ACM_DATA_TIMEOUT", value)
     assert locate(FILE).read_bytes() == CONTENT
-    assert source_problem() is None
-
-
-@pytest.mark.parametrize("variable", ["ACM_DATA_MIRROR", "ACM_DATA_CACHE"])
-def test_a_home_that_nobody_has(variable, cache, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path))
-    monkeypatch.setenv(variable, "~no-such-user/data")
-    with pytest.raises(UsageError, match=f"{variable} is '~no-such-user/data'"):
-        locate(FILE)
 
 
 def test_no_server_at_all(cache, serve, monkeypatch) -> None:
     server = serve(lambda path: CONTENT)
     monkeypatch.setenv("ACM_DATA_MIRROR", "http://127.0.0.1:9")  # the discard port: nobody listens
-    with pytest.raises(UsageError, match="cannot be reached"):
+    with pytest.raises(UsageError, match="failed .ConnectionError"):
         locate(FILE)
-    assert "cannot be reached" in source_problem()
+    assert "failed (ConnectionError)" in source_problem()
     monkeypatch.setenv("ACM_DATA_MIRROR", server.url)
-    assert source_problem() is None
     server.fault = "404"
-    assert "answered 404" in source_problem()
+    assert "failed (404" in source_problem()
 
 
 def test_a_damaged_file_in_the_cache_is_fetched_anew(cache, serve) -> None:
@@ -142,7 +122,7 @@ def test_a_damaged_file_in_the_cache_survives_no_failed_try(cache, serve) -> Non
     locate(FILE).write_bytes(CONTENT[:-1])
     server.fault = "flipped"
     for _ in range(2):
-        with pytest.raises(UsageError, match="sha256 is"):
+        with pytest.raises(UsageError, match="known hash"):
             locate(FILE)
 
 
@@ -150,7 +130,7 @@ def test_a_cache_that_cannot_be_written(tmp_path, serve, monkeypatch) -> None:
     (tmp_path / "file").write_text("in the way")
     serve(lambda path: CONTENT)
     monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(UsageError, match="set ACM_DATA_CACHE to a folder that can be written"):
+    with pytest.raises(UsageError, match="set ACM_DATA_CACHE to another folder"):
         locate(FILE)
     monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "cache"))
     assert locate(FILE).read_bytes() == CONTENT
@@ -161,7 +141,7 @@ def test_a_full_disk(cache, serve) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(CONTENT) // 2, hard))
     try:
-        with pytest.raises(UsageError, match="cannot store a.txt"):
+        with pytest.raises(UsageError, match="cannot store .*a.txt"):
             locate(FILE)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -169,25 +149,14 @@ def test_a_full_disk(cache, serve) -> None:
     assert locate(FILE).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e300", "soon", " "])
-def test_timeout_is_checked(value, cache, serve, monkeypatch) -> None:
-    serve(lambda path: CONTENT)
-    monkeypatch.setenv("ACM_DATA_TIMEOUT", value)
-    with pytest.raises(UsageError, match="a number of seconds above 0"):
-        locate(FILE)
-
-
 def test_a_folder_is_read_where_it_lies(cache, tmp_path, monkeypatch) -> None:
     path = tmp_path / "mirror" / FILE.path
     path.parent.mkdir(parents=True)
     monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path / "mirror"))
-    with pytest.raises(UsageError, match="has no file .*a.txt"):
-        locate(FILE)
-    path.write_bytes(b"\n<html>not found</html>")
-    with pytest.raises(UsageError, match="a web page, not the data"):
+    with pytest.raises(UsageError, match="a.txt in ACM_DATA_MIRROR is missing"):
         locate(FILE)
     path.write_bytes(CONTENT[:-1])
-    with pytest.raises(UsageError, match="102399 bytes instead of 102400"):
+    with pytest.raises(UsageError, match="a.txt in ACM_DATA_MIRROR is damaged"):
         locate(FILE)
     path.write_bytes(CONTENT)
     assert locate(FILE) == path
@@ -197,14 +166,14 @@ def test_a_folder_is_read_where_it_lies(cache, tmp_path, monkeypatch) -> None:
 def test_a_mirror_that_is_none(cache, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path / "nowhere"))
     for use in (lambda: locate(FILE), lambda: available("texas"), lambda: verify("texas")):
-        with pytest.raises(UsageError, match="there is no such folder"):
+        with pytest.raises(UsageError, match="nor a folder that exists"):
             use()
-    assert "there is no such folder" in source_problem()
+    assert "nor a folder that exists" in source_problem()
     monkeypatch.setenv("ACM_DATA_MIRROR", "ftp://example.org/data")
-    with pytest.raises(UsageError, match=r"takes a folder or an http\(s\) address, not ftp"):
+    with pytest.raises(UsageError, match=r"is neither an http\(s\) address"):
         locate(FILE)
     monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path))
-    assert "has no file" in source_problem()
+    assert "in ACM_DATA_MIRROR is missing" in source_problem()
 
 
 def test_verify_and_available_download_nothing(cache, serve) -> None:
@@ -261,7 +230,7 @@ def test_a_password_in_the_address_is_sent_and_never_printed(cache, serve, monke
     for server.fault in ("404", "html", "truncated", "endless"):
         with pytest.raises(UsageError) as error:
             locate(FILE)
-        text = "".join(traceback.format_exception(error.value)) + str(source_problem())
+        text = "".join(traceback.format_exception(error.value))
         assert server.url in text and "cret" not in text
     server.fault = None
     locate(FILE)
@@ -269,21 +238,6 @@ def test_a_password_in_the_address_is_sent_and_never_printed(cache, serve, monke
     for address in ("ftp://user:secret@example.org", "http://user:sec/ret@example.org"):
         monkeypatch.setenv("ACM_DATA_MIRROR", address)
         assert "sec" not in source_problem()
-
-
-@pytest.mark.parametrize("kind", ["FIFO", "folder"])
-def test_a_path_that_is_no_regular_file(kind, cache, tmp_path, monkeypatch) -> None:
-    make = os.mkfifo if kind == "FIFO" else os.mkdir
-    path = tmp_path / FILE.path
-    path.parent.mkdir(parents=True)
-    make(path)
-    monkeypatch.setenv("ACM_DATA_MIRROR", str(tmp_path))
-    with pytest.raises(UsageError, match=f"{path} is not a regular file"):
-        locate(FILE)
-    cached(FILE).parent.mkdir(parents=True)
-    make(cached(FILE))
-    with pytest.raises(UsageError, match=f"{cached(FILE)} is not a regular file"):
-        locate(FILE)
 
 
 def test_advice_of_verify(cache, tmp_path, monkeypatch, capsys) -> None:
@@ -302,35 +256,10 @@ def test_unknown_names(use) -> None:
         use("chamaeleon")
 
 
-def stderr_of_a_download(terminal: bool, **env: str) -> bytes:
-    """What `locate(FILE)` writes to standard error in a process of its own."""
-    reader, writer = os.openpty() if terminal else os.pipe()
-    if terminal:
-        termios.tcsetwinsize(writer, (24, 80))
-    code = f"from acm.data.files import RawFile, locate; locate({FILE!r})"
-    env = {**os.environ, "PYTHONPATH": ROOT, **env}
-    subprocess.run([sys.executable, "-c", code], env=env, stderr=writer, check=True)
-    os.write(writer, b".")  # so that there is something to read
-    text = os.read(reader, 100_000)
-    os.close(writer), os.close(reader)
-    return text
-
-
-def test_a_terminal_gets_a_bar_and_a_pipe_none(cache, serve, monkeypatch) -> None:
-    serve(lambda path: CONTENT)
-    monkeypatch.delenv("TQDM_DISABLE", raising=False)
-    assert stderr_of_a_download(terminal=False) == b"."
-    cached(FILE).unlink()
-    assert b"texas edges" in stderr_of_a_download(terminal=True)
-    cached(FILE).unlink()
-    assert stderr_of_a_download(terminal=True, TQDM_DISABLE="1") == b"."
-
-
 @pytest.mark.data
 def test_every_graph_downloads_over_http(cache, serve, monkeypatch) -> None:
     sources = {file.path: locate(file) for file in REGISTRY}
     server = serve(lambda path: sources[path].read_bytes())
-    monkeypatch.setenv("TQDM_DISABLE", "1")
     assert not available("tolokers")
     assert len(fetch()) == len(REGISTRY) == len(server.requests)
     assert {status.state for status in verify()} == {"ok"}

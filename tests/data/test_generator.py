@@ -178,7 +178,6 @@ def test_the_embedded_graph_is_always_the_same() -> None:
         (dict(seed=-1), "seed=-1"),
         (dict(num_classes=1, h=0.5), "edges between classes"),
         (dict(base=Data(x=torch.ones(2, 2), y=torch.tensor([0, 2]))), "class 1 of the base"),
-        (dict(base=Data(y=torch.tensor([0, 1]))), "the base's features"),
     ],
 )
 def test_what_the_generator_refuses(arguments, says) -> None:

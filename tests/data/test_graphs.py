@@ -16,9 +16,8 @@ from torch_geometric.data import Data
 from torch_geometric.io import read_planetoid_data
 
 from acm.data.files import locate
-from acm.data.graphs import load
+from acm.data.graphs import describe, load
 from acm.data.names import DATASETS, PAPER_DATASETS, raw_files
-from acm.data.raw import parse
 from acm.errors import UsageError
 
 # nodes, rows of the edge file, distinct rows, undirected edges without loops, loops, features,
@@ -201,6 +200,20 @@ def test_edge_counts_of_table_3() -> None:
 
 
 @pytest.mark.data
+def test_describe() -> None:
+    cornell = describe("cornell")
+    assert (cornell.name, cornell.nodes, cornell.raw_rows) == ("cornell", 183, 298)
+    assert (cornell.undirected_edges, cornell.loops, cornell.features) == (277, 3, 1703)
+    assert cornell.class_counts == (33, 1, 18, 101, 30)
+    assert "class_counts        (33, 1, 18, 101, 30)" in str(cornell)
+    assert describe("chameleon").zero_rows == 233
+    assert describe("citeseer").isolated_nodes == 48
+    assert describe("tolokers").nonzeros == 61101
+    with pytest.raises(UsageError, match="unknown data set 'imdb'"):
+        describe("imdb")
+
+
+@pytest.mark.data
 def test_citeseer_has_15_nodes_of_which_nothing_is_known() -> None:
     data = load("citeseer")
     blank = ~data.x.to_dense().any(1)
@@ -228,15 +241,8 @@ def test_a_load_writes_no_file_and_refuses_a_changed_one(cache, tmp_path, monkey
     assert not cache.exists()
     content = (mirror / file.path).read_bytes()
     (mirror / file.path).write_bytes(content.replace(b"\t1\n", b"\t2\n", 1))  # one label
-    with pytest.raises(UsageError, match="is not the file expected: its sha256"):
+    with pytest.raises(UsageError, match="in ACM_DATA_MIRROR is damaged"):
         load("texas")
-
-
-def test_raw_files_that_are_something_else(tmp_path) -> None:
-    for role in ("nodes", "edges"):
-        (tmp_path / role).write_text("a\tb\n1\t2\n")
-    with pytest.raises(UsageError, match="texas: its raw files cannot be parsed"):
-        parse("texas", {role: tmp_path / role for role in ("nodes", "edges")})
 
 
 def test_names_and_files_need_no_pytorch() -> None:

@@ -285,14 +285,6 @@ def test_no_scheduler_is_said_in_one_line(monkeypatch):
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        (("proceses",), "did you mean processes"),
-        (("processes", -1), "-1 workers"),
-        (("processes", 5000), "1 to 4096"),
-    ],
-)
-def test_a_place_that_cannot_be_is_said_in_one_line(arguments, words):
-    with pytest.raises(UsageError, match=words):
-        Workers(*arguments)
+def test_an_unknown_kind_of_workers_is_said_in_one_line():
+    with pytest.raises(UsageError, match="did you mean processes"):
+        Workers("proceses")

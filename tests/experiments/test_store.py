@@ -12,7 +12,6 @@ import pytest
 
 from acm.errors import UsageError
 from acm.experiments import Record, Store, Validation, results, trials_of
-from acm.experiments.store import OTHER_NUMERICS, OTHER_RULE, REPEATED, UNREGISTERED
 from acm.experiments.trial import NUMERICS
 from tests.records import make_record
 
@@ -22,29 +21,37 @@ def store(tmp_path):
     return Store(tmp_path / "new" / "runs.csv")
 
 
+def add(store, record):
+    return store.extend([record])[0]
+
+
 def test_records_come_back_as_they_were(store, trials):
     records = [make_record(t, 0.1 * k) for k, t in enumerate(trials)]
-    assert [store.append(r) for r in records] == records
+    assert [add(store, r) for r in records] == records
     assert store.records() == records
     assert store.find(trials[1:3]) == {t: r for t, r in zip(trials[1:3], records[1:3])}
     assert all(r.trial == t for r, t in zip(records, trials))
 
 
 def test_records_of_other_rules_and_models_are_counted_and_not_handed_out(store, trials):
-    first = store.append(make_record(trials[0]))
+    first = add(store, make_record(trials[0]))
     for changes in ({"numerics": NUMERICS - 1}, {"training_rule": "another"}):
         other = dataclasses.replace(make_record(trials[1]), **changes)
-        store.append(other)
+        add(store, other)
         assert store.find([trials[1], other.trial]) == {}
     text = store.path.read_text()
     mine = text.splitlines()[1].replace("MLP-1", "Mine")
     store.path.write_text(f"{text}{mine}\n{mine}\n")
     assert store.records() == [first]
-    expected = {OTHER_NUMERICS: 1, OTHER_RULE: 1, UNREGISTERED: 2}
+    expected = {
+        "another numerics version": 1,
+        "another training rule": 1,
+        "a model or data set that is unknown here": 2,
+    }
     assert store.left_out() == Store(store.path).left_out() == expected
     old = Store(store.path, numerics=NUMERICS - 1)
     assert [r.numerics for r in old.records()] == [NUMERICS - 1]
-    second = store.append(make_record(trials[1]))  # today's trial is another one
+    second = add(store, make_record(trials[1]))  # today's trial is another one
     assert store.records() == Store(store.path).records() == [first, second]
     assert store.path.read_text().startswith(text)
 
@@ -55,14 +62,14 @@ def test_an_append_reads_only_what_is_new(store, trials, monkeypatch):
     monkeypatch.setattr(Store, "_take", lambda s, cells: taken.append(1) or take(s, cells))
     many = trials_of("synthetic", "MLP-1", splits=50)
     for trial in many:
-        store.append(make_record(trial))
+        add(store, make_record(trial))
     assert len(taken) == 50
-    Store(store.path).append(make_record(trials_of("synthetic", "GCN", splits=1)[0]))
+    add(Store(store.path), make_record(trials_of("synthetic", "GCN", splits=1)[0]))
     assert len(taken) == 101 and len(store.records()) == 51 and len(taken) == 102
 
 
 def test_a_file_that_somebody_edits_is_read_again(store, trials):
-    records = [store.append(make_record(t)) for t in trials[:3]]
+    records = [add(store, make_record(t)) for t in trials[:3]]
     lines = store.path.read_text().splitlines(keepends=True)
     store.path.write_text("".join(lines[:2] + lines[3:]))
     assert store.records() == [records[0], records[2]]
@@ -71,72 +78,63 @@ def test_a_file_that_somebody_edits_is_read_again(store, trials):
 
 
 def test_a_trial_is_kept_once(store, trials):
-    first = store.append(make_record(trials[0], 0.5))
-    assert store.append(make_record(trials[0], 0.7)) == first
+    first = add(store, make_record(trials[0], 0.5))
+    assert add(store, make_record(trials[0], 0.7)) == first
     assert store.records() == [first]
 
 
 @pytest.mark.parametrize("keep", [1, 30, -2])
 def test_a_torn_last_row_is_passed_over_and_removed(store, trials, keep):
-    first = store.append(make_record(trials[0]))
+    first = add(store, make_record(trials[0]))
     sound = store.path.read_bytes()
-    store.append(make_record(trials[1]))
+    add(store, make_record(trials[1]))
     whole = store.path.read_bytes()
     store.path.write_bytes(whole[: len(sound) + keep if keep > 0 else keep])
     assert store.records() == [first]
-    second = store.append(make_record(trials[1]))
+    second = add(store, make_record(trials[1]))
     assert store.records() == [first, second]
     assert store.path.read_bytes() == whole
 
 
 def test_of_two_rows_of_one_trial_the_first_is_found(store, trials):
-    first = store.append(make_record(trials[0], 0.25))
+    first = add(store, make_record(trials[0], 0.25))
     text = store.path.read_text()
     store.path.write_text(text + text.splitlines()[1].replace(",0.25,", ",0.75,") + "\n")
-    assert store.records() == [first] and store.left_out() == {REPEATED: 1}
+    assert store.records() == [first] and store.left_out() == {"a trial that is there twice": 1}
     assert store.find(trials) == {trials[0]: first}
-    assert store.append(make_record(trials[0], 0.5)) == first
+    assert add(store, make_record(trials[0], 0.5)) == first
 
 
 @pytest.mark.parametrize(
     "field, value, words",
     [
-        ("test_accuracy", "nan", "test_accuracy is nan: from 0 to 1"),
-        ("test_accuracy", "7.5", "test_accuracy is 7.5: from 0 to 1"),
-        ("val_accuracy", "-0.1", "val_accuracy is -0.1"),
-        ("val_loss", "inf", "val_loss is inf"),
-        ("split_scheme", "mixed", "random, fixed"),
-        ("channels", "low+mid", "low, high, identity"),
-        ("split", "-1", "split is -1"),
+        ("epochs", "many", "invalid literal"),
         ("mix", "maybe", "maybe"),
-        ("commit", '"ab', "line 2"),
+        ("options", "depth=3", "unknown hyperparameter 'depth'"),
+        ("commit", '"ab', "unexpected end of data"),
+        ("commit", "a,b", "could not convert"),
+        ("commit", "\xff", "decode"),
     ],
 )
-def test_a_row_that_cannot_be_is_one_line(store, trials, field, value, words):
-    record = store.append(make_record(trials[0]))
+def test_a_line_that_is_no_record_is_named(store, trials, field, value, words):
+    record = add(store, make_record(trials[0]))
     lines = list(csv.reader(store.path.open(newline="")))
     cells = dict(zip(*lines)) | {field: "@"}
     with store.path.open("w", newline="") as file:
-        csv.writer(file).writerows([cells.keys(), cells.values()])
-    store.path.write_text(store.path.read_text().replace("@", value))
+        csv.writer(file, lineterminator="\n").writerows([cells.keys(), cells.values()])
+    store.path.write_bytes(store.path.read_bytes().replace(b"@", value.encode("latin-1")))
     with pytest.raises(UsageError, match="line 2: not a record") as error:
         store.records()
     assert words in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(UsageError, match="line 2"):
-        store.append(dataclasses.replace(record, split=3))
-
-
-def test_a_record_that_cannot_be_is_not_kept(store, trials):
-    with pytest.raises(UsageError, match="test_accuracy is nan"):
-        store.append(make_record(trials[0], float("nan")))
-    assert not store.path.exists()
+        add(store, dataclasses.replace(record, split=3))
 
 
 def test_a_torn_header_is_no_store_yet(store, trials):
     store.path.parent.mkdir()
     store.path.write_bytes(b"dataset,mod")
     assert store.records() == []
-    record = store.append(make_record(trials[0]))
+    record = add(store, make_record(trials[0]))
     assert store.records() == [record]
 
 
@@ -146,7 +144,7 @@ def _limited_append(path, record, size):
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        Store(path).append(record)
+        add(Store(path), record)
     except UsageError as error:
         assert "cannot write" in str(error) and "\n" not in str(error)
         os._exit(7)
@@ -154,7 +152,7 @@ def _limited_append(path, record, size):
 
 
 def test_a_full_disk_loses_nothing_that_was_done(store, trials):
-    first = store.append(make_record(trials[0]))
+    first = add(store, make_record(trials[0]))
     size = store.path.stat().st_size + 20  # room for a part of the next row only
     process = multiprocessing.get_context("fork").Process(
         target=_limited_append, args=(store.path, make_record(trials[1]), size)
@@ -189,7 +187,7 @@ def _extend_until_full(path, records, size):
 @pytest.mark.parametrize("room", [1, 5_000, 10_000, 12_000])
 def test_a_disk_that_fills_up_within_many_rows_leaves_what_was_there(store, room):
     trials = trials_of("synthetic", "MLP-1", splits=100)
-    first = store.append(make_record(trials[0]))
+    first = add(store, make_record(trials[0]))
     before = store.path.read_bytes()
     process = multiprocessing.get_context("fork").Process(
         target=_extend_until_full,
@@ -203,7 +201,7 @@ def test_a_disk_that_fills_up_within_many_rows_leaves_what_was_there(store, room
 
 def _append_all(path, records):
     for record in records:
-        Store(path).append(record)
+        add(Store(path), record)
 
 
 def test_rivals_lose_and_double_nothing(store):
@@ -226,7 +224,7 @@ def test_rivals_lose_and_double_nothing(store):
     "content, words",
     [
         (b"a,b\n1,2\n", "not a run store of this version"),
-        (b"\xff\xfe\n", "cannot read"),
+        (b"\xff\xfe\n", "not a run store"),
         (b"my precious", "not a run store"),
     ],
 )
@@ -234,15 +232,8 @@ def test_a_strangers_file_is_refused_and_left_alone(store, trials, content, word
     store.path.parent.mkdir()
     store.path.write_bytes(content)
     with pytest.raises(UsageError, match=words):
-        store.append(make_record(trials[0]))
+        add(store, make_record(trials[0]))
     assert store.path.read_bytes() == content
-
-
-def test_a_damaged_row_is_named(store, trials):
-    store.append(make_record(trials[0]))
-    store.path.write_text(store.path.read_text().replace(",203,", ",many,"))
-    with pytest.raises(UsageError, match="line 2"):
-        store.records()
 
 
 def test_what_is_no_file_is_one_line(tmp_path, monkeypatch):
@@ -257,25 +248,25 @@ def test_what_is_no_file_is_one_line(tmp_path, monkeypatch):
 def test_a_file_in_the_way_is_seen_before_anything_is_run(tmp_path, trials):
     (tmp_path / "file").write_text("")
     store = Store(tmp_path / "file" / "runs.csv")
-    with pytest.raises(UsageError, match="cannot write .*: nothing was run"):
+    with pytest.raises(UsageError, match="cannot write"):
         store.check()
-    with pytest.raises(UsageError, match="cannot write .* are not kept"):
-        store.append(make_record(trials[0]))
+    with pytest.raises(UsageError, match="cannot write .*: no new record is kept"):
+        add(store, make_record(trials[0]))
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_what_may_not_be_written_is_seen_before_anything_is_run(store, trials, there, monkeypatch):
     if there:
-        store.append(make_record(trials[0]))
+        add(store, make_record(trials[0]))
     store.check()
-    assert store.path.exists() == there and len(store.records()) == there
+    assert len(store.records()) == there
     if os.geteuid() == 0:  # whom no permission stops
         monkeypatch.setattr("builtins.open", deny)
     elif there:
         store.path.chmod(0o444)
     else:
         store.path.parent.chmod(0o555)
-    with pytest.raises(UsageError, match="Permission denied.*: nothing was run"):
+    with pytest.raises(UsageError, match="Permission denied"):
         store.check()
 
 
@@ -291,7 +282,7 @@ def test_a_strangers_file_is_seen_before_anything_is_run(store):
 
 
 def test_committed_records_are_named_where_they_are_missing():
-    with pytest.raises(UsageError, match="no committed records 'nonsense'"):
+    with pytest.raises(UsageError, match="unknown committed table 'nonsense'"):
         results("nonsense")
 
 
@@ -309,26 +300,19 @@ def test_every_committed_record_can_be_read_and_stands_once():
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
 def test_a_lock_that_cannot_be_had_is_not_waited_for(trials):
     with pytest.raises(UsageError, match="cannot write /proc/x.csv"):
-        Store("/proc/x.csv").append(make_record(trials[0]))
+        add(Store("/proc/x.csv"), make_record(trials[0]))
 
 
 def test_a_hyperparameter_added_since_has_its_default(store):
     trial = trials_of("cora", "GraphSAGE", splits=1, hyperparameters={"aggregator": "mean"})[0]
     assert "aggregator=mean" in trial.options
-    store.append(make_record(trial))
+    add(store, make_record(trial))
     text = store.path.read_text()
     store.path.write_text(text.replace(trial.options, "layers=2"))  # as it was before there was one
     assert store.records()[0].trial == trial and trial in store.find([trial])
 
 
-def test_options_come_back_and_are_checked(store):
+def test_options_come_back(store):
     trial = trials_of("cora", "GAT+JK", splits=1)[0]
-    record = store.append(make_record(trial))
+    record = add(store, make_record(trial))
     assert store.records() == [record] and record.trial == trial
-    for changes, words in (
-        ({"options": "layers=x"}, "layers='x'"),
-        ({"options": "depth=3"}, "unknown hyperparameter 'depth'"),
-        ({"channels": "mid"}, "unknown channel"),
-    ):
-        with pytest.raises(UsageError, match=words):
-            store.append(dataclasses.replace(record, split=1, **changes))

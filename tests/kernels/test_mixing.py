@@ -8,7 +8,7 @@ import torch
 from acm import kernels
 from acm.filters import low_pass
 from acm.nn import CHANNELS
-from acm.nn.mixing import extract, filter_and_mix, mix, weigh
+from acm.nn.mixing import extract, fused, mix, weigh
 
 COMBINATIONS = [c for k in (1, 2, 3) for c in combinations(CHANNELS, k)]
 NODES, WIDTH = 9, 4
@@ -25,7 +25,7 @@ def inputs(channels, batch, kind=torch.float64, nodes=NODES, seed=0):
     return low_pass(edges, nodes, torch.ones(edges.shape[1], dtype=kind)), draws
 
 
-def composite(h, low, w_tilde, w_mix, channels, act, temperature, scale, hops):
+def composite(h, w_tilde, w_mix, low, channels, act, temperature, scale, hops):
     """Steps 1 to 3 with dense matrices and PyTorch's own gradient."""
     dense = torch.linalg.matrix_power(low.to_dense(), hops)
     eye = torch.eye(len(dense), dtype=dense.dtype)
@@ -47,10 +47,10 @@ def test_output_and_gradients_are_those_of_the_dense_composition(loops, channels
     low, draws = inputs(channels, batch)
     assert kernels.supports(*draws, low.value) == loops
     results = []
-    for function in (filter_and_mix, composite):
+    for function in (fused, composite):
         leaves = [d.clone().requires_grad_() for d in draws]
         h, w_tilde, w_mix = leaves
-        out = function(h, low, w_tilde, w_mix, channels, act, 0.7, 3.0, hops)
+        out = function(h, w_tilde, w_mix, low, channels, act, 0.7, 3.0, hops)
         weight = torch.randn(out.shape, generator=torch.Generator().manual_seed(5)).double()
         results.append([out, *torch.autograd.grad((weight * out).sum(), leaves)])
     for ours, theirs in zip(*results):
@@ -65,9 +65,11 @@ def test_gradcheck(loops, channels, hops, batch):
     for act in (None, torch.relu):
 
         def call(h, w_tilde, w_mix, act=act):
-            return filter_and_mix(h, low, w_tilde, w_mix, channels, act, 3.0, 3.0, hops)
+            return fused(h, w_tilde, w_mix, low, channels, act, 3.0, 3.0, hops)
 
-        assert torch.autograd.gradcheck(call, [d.requires_grad_() for d in draws])
+        leaves = [d.requires_grad_() for d in draws]
+        assert torch.autograd.gradcheck(call, leaves)
+        assert torch.autograd.gradgradcheck(call, leaves)
 
 
 @pytest.mark.parametrize("channels", COMBINATIONS, ids="+".join)
@@ -76,7 +78,7 @@ def test_the_steps_one_by_one_are_the_same(loops, channels):
     steps = torch.relu(extract(h, low, channels, 2))
     alpha = weigh(steps, w_tilde, w_mix, 3.0)
     torch.testing.assert_close(alpha.sum(-1), torch.ones(2, NODES))
-    out = filter_and_mix(h, low, w_tilde, w_mix, channels, torch.relu, 3.0, 2.0, 2)
+    out = fused(h, w_tilde, w_mix, low, channels, torch.relu, 3.0, 2.0, 2)
     torch.testing.assert_close(out, 2.0 * mix(steps, alpha))
 
 
@@ -84,13 +86,13 @@ def test_the_steps_one_by_one_are_the_same(loops, channels):
 def test_what_is_no_number_stays_none(loops, act):
     # The trainer finds a trial that diverged by its loss: no ReLU may hide it.
     low, (h, w_tilde, w_mix) = inputs(CHANNELS, (2,), torch.float32)
-    expected = filter_and_mix(h, low, w_tilde, w_mix, CHANNELS, act, 3.0, 3.0, 1)
+    expected = fused(h, w_tilde, w_mix, low, CHANNELS, act, 3.0, 3.0, 1)
     h[0, 2, 2, 1] = torch.nan
-    out = filter_and_mix(h, low, w_tilde, w_mix, CHANNELS, act, 3.0, 3.0, 1)
+    out = fused(h, w_tilde, w_mix, low, CHANNELS, act, 3.0, 3.0, 1)
     assert out[0, 2].isnan().all()
     assert torch.equal(out[1], expected[1])
     h.requires_grad_()
-    out = filter_and_mix(h, low, w_tilde, w_mix, CHANNELS, act, 3.0, 3.0, 1)
+    out = fused(h, w_tilde, w_mix, low, CHANNELS, act, 3.0, 3.0, 1)
     (grad,) = torch.autograd.grad(out.sum(), h)
     assert grad[0, 2].isnan().any() and not grad[1].isnan().any()
 
@@ -101,7 +103,7 @@ def test_what_a_trial_gets_is_the_same_in_any_batch_and_on_any_number_of_threads
     def call(tensors):
         leaves = [t.clone().requires_grad_() for t in tensors]
         h, w_tilde, w_mix = leaves
-        out = filter_and_mix(h, low, w_tilde, w_mix, CHANNELS, torch.relu, 3.0, 3.0, 1)
+        out = fused(h, w_tilde, w_mix, low, CHANNELS, torch.relu, 3.0, 3.0, 1)
         return [out.detach(), *torch.autograd.grad(out.sin().sum(), leaves)]
 
     alone = [call([d[b] for d in draws]) for b in range(3)]

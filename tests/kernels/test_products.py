@@ -36,13 +36,6 @@ def test_products_are_those_of_dense_matrices(loops, of_values, of_x, width, kin
     expected = dense @ x
     torch.testing.assert_close(matrix @ x, expected)
     torch.testing.assert_close(matrix.times(x), expected)
-    wide = torch.randn(*expected.shape[:-1], width + 7, dtype=kind)
-    before = wide.clone()
-    into = wide[..., 3 : 3 + width]
-    matrix.times(x, out=into)
-    torch.testing.assert_close(into, before[..., 3 : 3 + width] + expected)
-    beside = [*range(3), *range(3 + width, width + 7)]
-    assert torch.equal(wide[..., beside], before[..., beside])
     back = matrix.T @ expected
     torch.testing.assert_close(back, dense.transpose(-1, -2) @ expected)
 
@@ -86,8 +79,6 @@ def test_batches_that_do_not_meet_are_refused_in_one_line(loops, of_x):
     matrix, _ = draw(6, 5, (3,))
     with pytest.raises(UsageError, match=r"3 times a 6 x 5 matrix cannot .* \[5, F\]"):
         matrix @ torch.ones(*of_x, 5, 2, dtype=torch.float64)
-    with pytest.raises(UsageError, match="float64 matrix on cpu cannot .*float32 tensor"):
-        matrix @ torch.ones(5, 2)
 
 
 def test_what_a_trial_gets_is_the_same_in_any_batch_and_on_any_number_of_threads(monkeypatch):

@@ -181,12 +181,6 @@ def test_dropout_too_says_which_sparse_features_are_no_matrix():
             Dropout(0.5).train()(odd)
 
 
-def test_dropout_says_that_it_needs_floating_point_values():
-    for x in (torch.ones(3, 2, dtype=torch.long), torch.ones(3, 2, dtype=torch.bool).to_sparse()):
-        with pytest.raises(UsageError, match=r"dropout of values of torch\.\w+: floating-point"):
-            Dropout(0.5).train()(x)
-
-
 def test_dropout_on_sparse_features_keeps_their_mean():
     x = torch.ones(2000, 5).to_sparse_csr()
     dropped = Dropout(0.4).train()(x).to_dense()

@@ -8,7 +8,7 @@ matplotlib.use("Agg")
 
 from acm.errors import UsageError  # noqa: E402
 from acm.report.figures import plot_channel_weights, plot_history  # noqa: E402
-from acm.report.pages.this_machine import available_graphs, environment  # noqa: E402
+from acm.report.pages.this_machine import environment  # noqa: E402
 from acm.training import History, TrainingResult  # noqa: E402
 
 
@@ -53,4 +53,3 @@ def test_wrong_shapes_are_one_line():
 def test_the_environment_is_this_one():
     found = environment()
     assert found["torch"].split("+")[0] == torch.__version__.split("+")[0]
-    assert available_graphs()["synthetic"] is True

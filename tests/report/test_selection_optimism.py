@@ -46,8 +46,6 @@ def test_noise_flatters_by_the_expected_maximum():
     assert np.mean(optimism) == pytest.approx(expected, rel=0.1)
 
 
-def test_nothing_to_choose_is_one_line():
-    with pytest.raises(UsageError, match="two or more cells"):
-        selection_optimism(grid([[0.5, 0.6]]))
-    with pytest.raises(UsageError, match="same two or more splits"):
+def test_other_splits_of_a_configuration_are_refused():
+    with pytest.raises(UsageError, match="the same splits"):
         selection_optimism(grid([[0.5, 0.6], [0.5, 0.6]])[:-1])

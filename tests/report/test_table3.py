@@ -10,21 +10,20 @@ import pytest
 matplotlib.use("Agg")
 
 from acm.data import PAPER_DATASETS  # noqa: E402
-from acm.errors import UsageError  # noqa: E402
 from acm.experiments import results, trials_of  # noqa: E402
 from acm.paper import printed  # noqa: E402
 from acm.report.cells import (  # noqa: E402
+    PRINTED,
+    ROWS,
     coverage_sentence,
-    lean_sentence,
-    out_of_memory,
-    row_names,
     rows,
+    rows_sentence,
     table_3,
 )
 from acm.report.comparison import compare_cells  # noqa: E402
-from acm.report.figures import plot_column, plot_columns
+from acm.report.figures import plot_splits
 from acm.report.reasons import explain
-from acm.report.tables import cells_html, matrix_html, rows_html
+from acm.report.tables import comparison_table, matrix_html, table_html
 from tests.records import make_record  # noqa: E402
 from tests.records import make_records as records  # noqa: E402
 
@@ -59,8 +58,8 @@ class Table(HTMLParser):
 
 
 def test_the_rows_are_those_that_the_paper_prints():
-    assert len(row_names()) == 28 and row_names()[0] == "MLP-2"
-    for model in row_names():
+    assert len(ROWS) == 28 and ROWS[0] == "MLP-2" and len(PRINTED) == 280
+    for model in ROWS:
         assert printed("sota", model=model, dataset="cora").mean is not None
 
 
@@ -105,66 +104,54 @@ def cells():
 
 
 def test_sentences_count_what_is_there(cells):
-    assert coverage_sentence({}) == "0 of the 280 cells of Table 3 are trained."
-    assert coverage_sentence(cells) == (
-        "5 of the 280 cells of Table 3 are trained. 1 of them cannot be compared with the"
-        " paper, because a mean or a standard deviation is missing in the paper or here. In 1 of"
-        " the 4 comparable cells (25 %) our mean agrees with the paper's: the two differ by at most"
-        " 2 standard errors. Our mean is higher in 1 of the cells and lower in 2."
+    assert coverage_sentence({}, {}).startswith("0 of the 280 cells of Table 3 are trained")
+    assert coverage_sentence(cells, {"another training rule": 3, "another numerics": 0}) == (
+        "5 of the 280 cells of Table 3 are trained. Of the trained cells, 4 are comparable, and 1"
+        " lack a mean or a standard deviation in the paper or here. In 1 of the comparable"
+        " cells (25 %) our mean agrees with the paper's: the two means differ by at most 2 standard"
+        " errors. Our mean is higher in 1 of the comparable cells, and lower in 2. Unused records:"
+        " 3 of another training rule."
     )
-
-
-def test_what_the_paper_had_no_memory_for_is_shown():
-    snowball = records("Snowball-2", "deezer-europe", 0.6, 0.62)
-    others = records("GCN", "deezer-europe", 0.6, 0.62) + records("Geom-GCN", "film", 0.3, 0.32)
-    table, said = out_of_memory(table_3(snowball + others))
-    assert table.values.tolist() == [["Snowball-2", "deezer-europe", "61.00 ± 1.41", 2]]
-    # GraphSAGE and all Snowballs; Geom-GCN has NA there.
-    assert said.startswith(
-        "The paper ran out of memory in 7 cells, on deezer-europe. We trained 1 of"
-    )
-    empty, said = out_of_memory({})
-    assert empty.empty and list(empty) == list(table) and said.endswith("We trained 0 of them.")
 
 
 def test_a_row_leaves_cornell_out_of_its_mean(cells):
-    gat, gcn = rows(cells)
-    assert (gat.model, gat.cells, gat.higher, gat.lower) == ("GraphSAGE", 1, 1, 0)
-    assert (gcn.model, gcn.cells, gcn.higher, gcn.lower) == ("GCN", 3, 0, 2)
-    assert gcn.pooled.delta == pytest.approx((-20 + 0) / 2) and gcn.verdict == "lower"
-    assert gat.pooled.delta == pytest.approx(12) and gat.verdict == "higher"
-    said = lean_sentence([gat, gcn])
-    assert said == (
-        "2 models can be compared over all their graphs. 1 of them is higher than in the"
-        " paper: GraphSAGE (+12.0 points). 1 of them is lower than in the paper: GCN (−10.0"
-        " points). No model has a mean difference of at most 2 standard errors. The average"
-        " difference of all models is +1.00 points."
+    table = rows(cells).set_index("model")
+    assert list(table.index) == ["GraphSAGE", "GCN"]
+    assert table[["cells", "higher", "lower"]].values.tolist() == [[1, 1, 0], [3, 0, 2]]
+    assert table["mean Δ"].tolist() == pytest.approx([12, (-20 + 0) / 2])
+    assert table["verdict"].tolist() == ["higher", "lower"]
+    assert rows_sentence(table) == (
+        "For each of 2 models we average our mean minus the paper's over the graphs. For 0 models"
+        " this average is within 2 standard errors of zero. For 1 models it is above this range,"
+        " and for 1 models below. The average over all models is +1.00 points."
     )
-    assert lean_sentence([]) == "No row can be compared."
-    (alone,) = rows(table_3(like_the_paper("GCN", "cornell")))
-    assert alone.pooled is None and alone.verdict == "not comparable"
-    assert lean_sentence([alone]) == "No row can be compared."
+    assert rows(table_3(like_the_paper("GCN", "cornell"))).empty
 
 
 def test_the_table_that_sorts_has_every_cell_and_its_reason(cells):
-    html = cells_html(cells, explain(cells, {("GCN", "texas"): "a < b"}))
+    reasons = explain(cells, {("GCN", "texas"): "a < b"})
+    why = [reasons.get(cell, "") for cell in cells]
+    html = table_html(comparison_table(cells.values()).assign(why=why), "Every cell")
     head, *lines = Table(html).lines
-    assert head == ["model", "graph", "verdict", "ours", "paper", "Δ", "SE", "Δ / SE", "why"]
+    assert head == [
+        *("model", "graph", "verdict", "splits", "ours", "paper", "Δ", "SE", "Δ / SE", "why")
+    ]
     assert [tuple(line[:2]) for line in lines] == list(cells)
-    there = {tuple(line[:2]): line for line in lines}
-    assert [there["GCN", "texas"][k] for k in (2, 5, 8)] == ["▼ lower", "−20.00", "a < b"]
-    assert [there["GCN", "cornell"][k] for k in (2, 8)] == ["▼ lower", "unexplained"]
-    assert [there["GCN", "cora"][k] for k in (2, 5, 8)] == ["= reproduced", "0.00", ""]
-    assert there["SGC-1", "cora"][2] == "○ not comparable"
-    assert there["SGC-1", "cora"][6:] == ["–", "–", ""]
-    for line, c in zip(lines, cells.values()):
-        assert line[3] == c.ours and line[4] == c.paper_value.shown
-        assert math.isnan(c.standard_error) == (line[6] == "–")
+    there = {tuple(line[:2]): dict(zip(head[2:], line[2:])) for line in lines}
+    texas, cornell, cora = (there["GCN", graph] for graph in ("texas", "cornell", "cora"))
+    assert (texas["verdict"], texas["Δ"], texas["why"]) == ("▼ lower", "−20.00", "a < b")
+    assert (cornell["verdict"], cornell["why"]) == ("▼ lower", "unexplained")
+    assert (cora["verdict"], cora["Δ"], cora["why"]) == ("= reproduced", "0.00", "")
+    sgc = there["SGC-1", "cora"]
+    assert (sgc["verdict"], sgc["SE"], sgc["Δ / SE"]) == ("○ not comparable", "–", "–")
+    for line, c in zip(there.values(), cells.values()):
+        assert line["ours"] == c.ours and line["paper"] == c.paper_value.shown
+        assert math.isnan(c.standard_error) == (line["SE"] == "–")
 
 
 def test_the_matrix_has_all_cells_of_the_table(cells):
     head, *lines = Table(matrix_html(cells)).lines
-    assert head == ["model", *PAPER_DATASETS] and [line[0] for line in lines] == row_names()
+    assert head == ["model", *PAPER_DATASETS] and [line[0] for line in lines] == [*ROWS]
     shown = {
         (line[0], dataset): text for line in lines for dataset, text in zip(head[1:], line[1:])
     }
@@ -179,30 +166,22 @@ def test_the_matrix_has_all_cells_of_the_table(cells):
     assert shown["SGC-1", "cora"].endswith("not comparable")
 
 
-def test_the_table_of_rows(cells):
-    head, gat, gcn = Table(rows_html(rows(cells))).lines
-    assert head[2] == "mean Δ" and gcn[:3] == ["GCN", "▼ lower", "−10.00"]
-    assert gcn[5:] == ["3", "0", "2"] and gat[:2] == ["GraphSAGE", "▲ higher"]
+def test_nothing_run_is_an_empty_table():
+    assert len(Table(table_html(comparison_table([]), "")).lines) == 1
+    assert len(Table(matrix_html({})).lines) == 29
 
 
-def test_nothing_run_is_empty_tables_and_no_figure():
-    assert len(Table(cells_html({}, {})).lines) == 1 and len(Table(matrix_html({})).lines) == 29
-    with pytest.raises(UsageError, match="no cell of Table 3 was run on cora"):
-        plot_column({}, "cora")
-
-
-def test_a_column_shows_every_split_and_the_papers(cells):
-    assert len(plot_columns(cells)) == 3 and plot_columns({}) == []
-    (axes,) = plot_column(cells, "cora").axes
+def test_a_figure_shows_every_split_and_the_papers(cells):
+    column = {model: c for (model, dataset), c in cells.items() if dataset == "cora"}
+    (axes,) = plot_splits(column, "cora").axes
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["GraphSAGE ▲", "SGC-1", "GCN"]
     dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o"]
-    assert dots[0] == pytest.approx(
-        [100 * r.test_accuracy for r in cells["GraphSAGE", "cora"].records]
-    )
+    assert dots[0] == pytest.approx([100 * r.test_accuracy for r in column["GraphSAGE"].records])
     assert [c.lines[0].get_xdata()[0] for c in axes.containers] == [
-        printed("sota", model=m, dataset="cora").mean for m in ("GraphSAGE", "SGC-1", "GCN")
+        PRINTED[model, "cora"].mean for model in column
     ]
+    assert plot_splits({}).axes[0].get_yticklabels() == []
 
 
 def test_what_the_paper_has_of_sparse_splits_is_held_against_such():

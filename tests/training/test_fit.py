@@ -8,10 +8,9 @@ import torch
 from torch import nn
 
 from acm.errors import UsageError
-from acm.filters import operand
 from acm.nn import product
 from acm.registry import build
-from acm.training import DEEZER, RELEASED, Setting, TrainingProtocol, training_protocol
+from acm.training import RELEASED, Setting, TrainingProtocol
 from acm.training import train as train_model
 
 SETTINGS = dict(lr=0.05, weight_decay=1e-3, seed=0)
@@ -99,16 +98,6 @@ def test_the_stopping_rule_is_the_protocols():
     assert not TrainingProtocol(window=None).should_stop([0.1] * 300 + [9.0])
     assert rule.score(0.5, 0.9) == -0.5
     assert TrainingProtocol(select="accuracy").score(0.5, 0.9) == 0.9
-
-
-def test_deezer_is_trained_by_its_own_protocol():
-    assert (
-        training_protocol("deezer-europe")
-        == DEEZER
-        == TrainingProtocol("adamw", 500, None, "accuracy", "deezer")
-    )
-    released = TrainingProtocol("adam", 5000, 200, "loss", "released")
-    assert training_protocol("cora") == RELEASED == released
 
 
 @pytest.mark.parametrize("name", ["ACM-GCN", "MLP-2"])
@@ -334,69 +323,38 @@ def test_bad_input_is_said_in_one_line(task):
     good = Setting(train, val, **SETTINGS)
     for change, words in (
         (dict(val=train), "30 nodes are in the train and the val mask"),
-        (dict(train=train.long()), "train mask"),
+        (dict(train=train.long()), "the train mask has shape .* a bool mask"),
+        (dict(val=torch.zeros_like(val)), "the val mask has .* with a node in it"),
+        (dict(train=train[:5]), "the val mask has shape"),
         (dict(lr=float("nan")), "lr is nan"),
-        (dict(weight_decay=-1.0), "weight_decay -1.0"),
+        (dict(lr=float("inf")), "lr is inf"),
+        (dict(lr=0), "lr is 0"),
+        (dict(lr="0.1"), "lr is '0.1': a finite number is needed"),
+        (dict(lr=None), "lr is None: a finite number is needed"),
+        (dict(weight_decay=-1.0), "weight_decay is -1.0"),
+        (dict(weight_decay=True), "weight_decay is True: a finite number is needed"),
         (dict(dropout=1.0), "dropout is 1.0"),
         (dict(dropout=-0.1), "dropout is -0.1"),
-        (dict(lr=float("inf")), "lr is inf"),
-        (dict(lr=10**400), "lr is inf and weight_decay"),
-        (dict(weight_decay=10**400), "weight_decay inf"),
-        (dict(weight_decay=float("inf")), "weight_decay inf"),
-        (dict(seed=-1), "seed is -1: a whole number from 0"),
-        (dict(seed=2**64), "a whole number from 0 to 2"),
-        (dict(seed=1.5), "seed is 1.5"),
-        (dict(seed=True), "seed is True"),
-        (dict(lr="0.1"), "lr is '0.1': a number is needed"),
-        (dict(lr=None), "lr is None: a number is needed"),
-        (dict(weight_decay=None), "weight_decay is None: a number is needed"),
-        (dict(weight_decay=True), "weight_decay is True: a number is needed"),
-        (dict(dropout=[0.5]), r"dropout is \[0.5\]: a number is needed"),
-        (dict(val=val.numpy()), "the val mask is a ndarray: a tensor is needed"),
+        (dict(seed=-1), "seed=-1: a whole number from 0"),
+        (dict(seed=1.5), "seed=1.5: a whole number"),
     ):
         with pytest.raises(UsageError, match=words) as error:
-            train_model(model, x, graph, y, [good, dataclasses.replace(good, **change)])
+            dataclasses.replace(good, **change)
         assert "\n" not in str(error.value)
-    for wrong, words in (
-        (dict(trials=None), "a trial is a NoneType: an acm.training.Setting"),
-        (dict(trials=[good, None]), "a trial is a NoneType: an acm.training.Setting"),
-        (dict(x=x.numpy()), "x is a NumPy array: a tensor is needed"),
-        (dict(x=x.double()), "x is of torch.float64, the weights of torch.float32"),
-        (dict(x=operand(x.double().to_sparse_csr())), "x is of torch.float64"),
-        (dict(protocol="adam"), "protocol is 'adam': an acm.training.TrainingProtocol is needed"),
-        (dict(x=None, protocol="adam"), "protocol is .adam.: an acm.training.TrainingProtocol"),
-        (dict(on_epoch=1), "on_epoch is 1: a function is needed, or None"),
-        (dict(model=type(model)), "an nn.Module is needed, not its class"),
-        (dict(stack="yes"), "stack is 'yes': True, False or None is needed"),
-    ):
-        with pytest.raises(UsageError, match=words):
-            train_model(**(dict(model=model, x=x, graph=graph, y=y, trials=[good]) | wrong))
-    with pytest.raises(UsageError, match="protocol is 'adam'"):
-        train_model(model, x, graph, y, [], protocol="adam")
     with pytest.raises(UsageError, match="negative label"):
         train_model(model, x, graph, y - 1, [good])
     with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
         train_model(nn.Linear(8, 2), x, graph, y, [dataclasses.replace(good, dropout=0.5)])
-    with pytest.raises(UsageError, match="val mask"):
-        fit_one(model, x, graph, y, train, torch.zeros_like(val), **SETTINGS)
-    with pytest.raises(UsageError, match="train mask"):
-        fit_one(model, x, graph, y, train[:5], val, **SETTINGS)
-    with pytest.raises(UsageError, match="lr is 0"):
-        fit_one(model, x, graph, y, train, val, lr=0, weight_decay=0, seed=0)
     with pytest.raises(UsageError, match="not a number at epoch 0"):
         fit_one(model, x * torch.nan, graph, y, train, val, **SETTINGS)
 
 
 def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
     x, graph, y, *_ = task
-    model, frozen, linear = build("GCN", 8, 2), build("GCN", 8, 2), nn.Identity()
-    frozen.requires_grad_(False)
+    model = build("GCN", 8, 2)
     for args, said in (
         ((model, x, graph, y.double(), trials), "y has .* whole numbers of shape"),
         ((model, x, graph, y[None], trials), r"y has shape \[1, 60\]"),
-        ((model, x, graph, y.numpy(), trials), "y is a ndarray: a tensor is needed"),
-        ((frozen, x, graph, y, trials), "no parameter that requires a gradient"),
-        ((linear, x, graph, y, trials), r"Identity has no reset_parameters\(\)"),
         ((model.double(), x.double(), graph, y, trials), "float32 matrix on .* cannot .*float64"),
     ):
         with pytest.raises(UsageError, match=said) as error:

@@ -1,1 +1,1 @@
-"""One module a page of the book; no page imports another."""
+"""Compute what the pages of the book show: one module per page, independent of the others."""

@@ -1,9 +1,10 @@
-"""Recompute the paper's graph statistics, and find the convention behind each printed number."""
+"""Recompute the statistics of Tables 3 and 7, and find the conventions behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pandas as pd
@@ -11,30 +12,31 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from acm.data import describe, load
+from acm.data import load, random_split
 from acm.metrics import (
     Score,
     aggregation_homophily,
     aggregation_similarity,
-    all_metrics,
     class_homophily,
     diversification_distinguishability,
     edge_homophily,
+    estimates,
     node_homophily,
 )
 from acm.paper import PrintedValue, printed
-from acm.report.numbers import signed
+from acm.report.comparison import signed
 
 #: The paper computed H_edge, H_node and H_class of these six graphs on directed edges.
 DIRECTED = ("cornell", "wisconsin", "texas", "film", "chameleon", "squirrel")
 
+#: The metrics in Table 3 that count edges.
 COUNTING: dict[str, Callable[..., float]] = {
     "H_edge": edge_homophily,
     "H_node": node_homophily,
     "H_class": class_homophily,
 }
 
-#: The rows of Table 7 with the paper's conventions: (features, edges, labels, …) -> Score.
+#: The metric of each row of Table 7 with the paper's conventions: (x, edge_index, y, …) -> Score.
 SIMILARITY: dict[str, Callable[..., Score]] = {
     "H_agg": lambda x, edge_index, y, **options: aggregation_homophily(edge_index, y, **options),
     "S_agg(S(Â,X))": partial(aggregation_similarity, normalize_features=True, ties=">"),
@@ -45,140 +47,105 @@ SIMILARITY: dict[str, Callable[..., Score]] = {
 }
 
 
-@dataclass(frozen=True)
-class Rebuilt:
-    """Hold a printed statistic and our value of it.
+def verdict(paper: float, ours: float, low: float, high: float) -> str:
+    """Return `"exact"` if our value agrees with the paper's to four digits, or the difference.
 
-    Attributes:
-        paper_value: The paper's printed value.
-        value: Our value under the named convention.
-        interval: Our value if every tie counts as a failure, and if every tie counts as a success.
-        convention: How edges, loops and ties are treated, in words.
+    Return `"between tie bounds"` if the paper's value lies between `low` (no tie counts) and `high`
+    (all ties count).
     """
-
-    paper_value: PrintedValue
-    value: float
-    interval: tuple[float, float]
-    convention: str
-
-    @property
-    def verdict(self) -> str:
-        """`"exact"` to the printed digits, `"among the ties"`, or the difference in words."""
-        if f"{self.value:.4f}" == f"{self.paper_value.mean:.4f}":
-            return "exact"
-        low, high = self.interval
-        # The printed number is rounded by at most half a unit of its last digit.
-        if low - 5e-5 <= self.paper_value.mean <= high + 5e-5:
-            return "among the ties"
-        return f"off by {signed(self.value - self.paper_value.mean, 4)}"
+    if f"{ours:.4f}" == f"{paper:.4f}":
+        return "exact"
+    # Rounding changes the printed number by at most half a unit of its fourth digit.
+    if low - 5e-5 <= paper <= high + 5e-5:
+        return "between tie bounds"
+    return f"off by {signed(ours - paper, 4)}"
 
 
 def unlabeled(data: Data) -> Tensor:
-    """Return a mask of the nodes without features and label, `[N]`: 15 nodes of CiteSeer."""
+    """Return a mask `[N]` of nodes without features and label: 15 in CiteSeer, 0 elsewhere."""
     if data.name != "citeseer":
         return torch.zeros(data.num_nodes, dtype=torch.bool)
     return (data.x.to_dense() == 0).all(1)
 
 
 def _printed_labels(data: Data) -> Tensor:
-    """Return the labels that give the printed numbers: CiteSeer's last class has 15 nodes more."""
+    """Return the labels that give the printed numbers: unlabeled nodes get the last class."""
     return torch.where(unlabeled(data), data.y.max(), data.y)
 
 
-def rebuild(name: str) -> list[Rebuilt]:
-    """Recompute every statistic that Tables 3 and 7 print of one graph.
+def statistics_table(names: Sequence[str]) -> pd.DataFrame:
+    """Recompute the statistics of these graphs in Tables 3 and 7, one row per printed number.
 
-    Args:
-        name: One of `acm.data.PAPER_DATASETS`.
-
-    Raises:
-        UsageError: If the name is unknown, or the raw files are not available.
+    The columns "if ties fail" and "if ties count" have our value without and with all tied nodes.
     """
+    lines = []
+    for name in names:
+        for row, ours, interval, convention in _rebuild(name):
+            table = "statistics" if row in COUNTING or row == "H_agg^M" else "metrics"
+            paper = printed(table, row=row, dataset=name).mean
+            words = convention, verdict(paper, ours, *interval)
+            lines.append((name, row, paper, ours, *interval, *words))
+    columns = ["graph", "statistic", "paper", "ours", "if ties fail", "if ties count"]
+    table = pd.DataFrame(lines, columns=[*columns, "convention", "verdict"])
+    return table.set_index(["graph", "statistic"])
+
+
+def _rebuild(name: str) -> Iterator[tuple[str, float, tuple[float, ...], str]]:
+    """Yield (row, value, tie interval, convention) for each printed statistic of a graph."""
+    directed = name in DIRECTED
+    data = load(name, directed=directed)
+    for row, metric in COUNTING.items():
+        convention, options = "undirected, no loops", {"loops": "remove"}
+        if directed:
+            loops = "add" if row == "H_edge" else "remove"
+            options = {"direction": "out", "loops": loops}
+            convention = f"directed, {'a loop at every node' if loops == 'add' else 'no loops'}"
+        if name == "citeseer":
+            convention += ", unlabeled: last class"
+        value = metric(data.edge_index, _printed_labels(data), **options)
+        yield row, value, (value, value), convention
     data = load(name)
-    rebuilt = [_rebuild_counting(name, row) for row in COUNTING]
-    # Table 7 has no Deezer-Europe. Its H_agg is needed for the modified H_agg of Table 3.
-    rows = SIMILARITY if name != "deezer-europe" else {"H_agg": SIMILARITY["H_agg"]}
-    for row, metric in rows.items():
+    for row, metric in SIMILARITY.items():
+        # Table 7 omits Deezer-Europe, but Table 3 prints its H_agg^M, which follows from H_agg.
+        if name == "deezer-europe" and row != "H_agg":
+            continue
         options = {"ties": ">"} if name == "film" and row == "H_agg" else {}
         score = metric(data.x, data.edge_index, data.y, **options)
-        convention = "loops kept"
-        if row != "H_agg":
-            convention += ", rows of X normalized"
+        convention = "loops kept" + ("" if row == "H_agg" else ", rows of X normalized")
         if len(set(score.interval)) > 1:
             convention += f", ties {'fail' if score == score.interval[0] else 'count'}"
         if row == "H_agg":
-            # The paper computes 2 H - 1 from the rounded H.
+            # The paper computes H_agg^M = 2 H_agg - 1 from H_agg rounded to four digits.
             value, *interval = (2 * round(float(v), 4) - 1 for v in (score, *score.interval))
-            modified = printed("statistics", row="H_agg^M", dataset=name)
-            rounded = f"{convention}, from the rounded H_agg"
-            rebuilt.append(Rebuilt(modified, value, tuple(interval), rounded))
+            yield "H_agg^M", value, tuple(interval), f"{convention}, from the rounded H_agg"
         if name != "deezer-europe":
-            paper_value = printed("metrics", row=row, dataset=name)
-            rebuilt.append(Rebuilt(paper_value, float(score), score.interval, convention))
-    return rebuilt
-
-
-def _rebuild_counting(name: str, row: str) -> Rebuilt:
-    directed = name in DIRECTED
-    data = load(name, directed=directed)
-    convention = "undirected, no loops"
-    options = {"direction": "undirected", "loops": "remove"}
-    if directed:
-        add_loops = row == "H_edge"
-        options = {"direction": "out", "loops": "add" if add_loops else "remove"}
-        convention = f"directed, {'a loop at every node' if add_loops else 'no loops'}"
-    if name == "citeseer":
-        convention += ", unlabeled: last class"
-    value = COUNTING[row](data.edge_index, _printed_labels(data), **options)
-    return Rebuilt(printed("statistics", row=row, dataset=name), value, (value, value), convention)
-
-
-def statistics_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return `rebuild` of several graphs as a table with one row per printed number."""
-    rows = [
-        {
-            "graph": r.paper_value.dataset,
-            "statistic": r.paper_value.name,
-            "paper": r.paper_value.mean,
-            "ours": r.value,
-            "if ties fail": r.interval[0],
-            "if ties count": r.interval[1],
-            "convention": r.convention,
-            "verdict": r.verdict,
-        }
-        for name in names
-        for r in rebuild(name)
-    ]
-    return pd.DataFrame(rows).set_index(["graph", "statistic"])
+            yield row, float(score), score.interval, convention
 
 
 def convention_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return H_edge, H_node and H_class under six conventions, next to the numbers of Table 3.
+    """Compute H_edge, H_node and H_class under six conventions, next to the numbers of Table 3.
 
-    Returns:
-        One row per graph and statistic. The first column is the printed value; the other columns
-        are the pairs of direction and loops. CiteSeer's unlabeled nodes are in the last class.
+    Each row is a graph and a statistic. The first column is the printed value. Each other column is
+    an edge direction and a treatment of self-loops. Unlabeled nodes are in the last class.
     """
     rows = {}
     for name in names:
         graphs = {"undirected": load(name), "out": load(name, directed=True)}
         y = _printed_labels(graphs["out"])
         for row, metric in COUNTING.items():
-            values = {("paper", ""): printed("statistics", row=row, dataset=name).mean}
-            for direction, data in graphs.items():
-                for loops in ("remove", "keep", "add"):
-                    values[direction, loops] = metric(
-                        data.edge_index, y, direction=direction, loops=loops
-                    )
-            rows[name, row] = values
+            rows[name, row] = {("paper", ""): printed("statistics", row=row, dataset=name).mean} | {
+                (direction, loops): metric(data.edge_index, y, direction=direction, loops=loops)
+                for direction, data in graphs.items()
+                for loops in ("remove", "keep", "add")
+            }
     table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = table.index.set_names(["graph", "statistic"])
+    table.index.names = ["graph", "statistic"]
     table.columns = pd.MultiIndex.from_tuples(table.columns, names=["direction", "loops"])
     return table
 
 
 def highlight_printed(table: pd.DataFrame):
-    """Style `convention_table`: mark the values that agree with the paper to four digits."""
+    """Highlight the values of `convention_table` that agree with the paper to four digits."""
 
     def style(row: pd.Series) -> list[str]:
         target = f"{row[('paper', '')]:.4f}"
@@ -186,48 +153,55 @@ def highlight_printed(table: pd.DataFrame):
         return [mark if f"{v:.4f}" == target and k[0] != "paper" else "" for k, v in row.items()]
 
     styled = table.style.apply(style, axis=1).format(precision=4)
-    # Without a fixed identifier pandas draws a random one, and the output changes at every run.
+    # By default pandas draws a random identifier, so the output would change at every run.
     return styled.set_uuid("acm").set_table_attributes('class="dataframe"')
 
 
-def graph_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return the counts of `acm.data.describe`, one row per graph."""
-    rows = {
-        summary.name: {
-            "nodes": summary.nodes,
-            "edges": summary.undirected_edges,
-            "loops": summary.loops,
-            "isolated": summary.isolated_nodes,
-            "features": summary.features,
-            "all-zero rows": summary.zero_rows,
-            "class sizes": ", ".join(map(str, summary.class_counts)),
-        }
-        for summary in map(describe, names)
-    }
-    return pd.DataFrame.from_dict(rows, orient="index")
+#: Ways to estimate from training labels. The first value says whether equally many training nodes
+#: are drawn from each class (`random_split`). The second value says which labels H_agg aggregates.
+WAYS = {
+    "60 % of all nodes, every label aggregated": (False, "all"),
+    "60 % of all nodes, known labels aggregated": (False, "known"),
+    "60 % class by class, every label aggregated": (True, "all"),
+}
 
 
-def metrics_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return `acm.metrics.all_metrics` of the loaded graphs, one column per graph."""
-    graphs = {name: load(name) for name in names}
-    metrics = {name: all_metrics(d.x, d.edge_index, d.y) for name, d in graphs.items()}
-    return pd.DataFrame(metrics).astype(float)
+def uniform_mask(num_nodes: int, seed: int) -> Tensor:
+    """Draw a mask `[N]` of 60 % of the nodes, uniformly over all nodes."""
+    order = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed))
+    mask = torch.zeros(num_nodes, dtype=torch.bool)
+    mask[order[: round(0.6 * num_nodes)]] = True
+    return mask
 
 
-def own_label_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return H_agg with self-loops (as in the paper), H_agg without, and the majority share.
+def standard_errors(paper: PrintedValue, values: Sequence[float]) -> float:
+    """Return our mean minus the paper's mean, divided by the standard error of this difference.
 
-    Returns:
-        One row per graph.
+    `values` are our draws, at least two. The standard error uses the larger of the two standard
+    deviations, because ten draws determine a standard deviation only roughly.
     """
-    rows = {}
+    std = max(paper.std, statistics.stdev(values))
+    error = std * math.sqrt(1 / len(values) + 0.1)  # the paper has ten draws
+    return (statistics.fmean(values) - paper.mean) / error
+
+
+def estimates_table(names: Sequence[str], way: str) -> pd.DataFrame:
+    """Recompute the second half of Table 7 in one of the `WAYS`, with ten draws as in the paper."""
+    by_class, labels = WAYS[way]
+    lines = []
     for name in names:
         data = load(name)
-        rows[name] = {
-            "with the node itself": aggregation_homophily(data.edge_index, data.y),
-            "neighbors alone": aggregation_homophily(
-                data.edge_index, data.y, renormalize=False, loops="remove"
-            ),
-            "largest class": float(data.y.bincount().max() / data.num_nodes),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").astype(float)
+        masks = [
+            random_split(data.y, seed).train if by_class else uniform_mask(data.num_nodes, seed)
+            for seed in range(10)
+        ]
+        scores = estimates(data.x, data.edge_index, data.y, masks, neighbor_labels=labels)
+        for row in SIMILARITY:
+            # In S_agg a tie counts as a failure, as in the first half of the table.
+            fail = row.startswith("S_agg")
+            values = [s[row].interval[0] if fail else float(s[row]) for s in scores]
+            paper = printed("metrics_estimated", row=row, dataset=name)
+            ours = f"{statistics.fmean(values):.4f} ± {statistics.stdev(values):.4f}"
+            lines.append((name, row, paper.shown, ours, standard_errors(paper, values)))
+    columns = ["graph", "statistic", "paper", "ours", "standard errors"]
+    return pd.DataFrame(lines, columns=columns).set_index(["graph", "statistic"])

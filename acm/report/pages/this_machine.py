@@ -8,9 +8,7 @@ import platform
 
 import torch
 
-from acm.data.files import available
-from acm.data.names import DATASETS
-from acm.experiments.record import commit, processor
+from acm.experiments.store import commit, processor
 
 _PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib")
 
@@ -18,19 +16,10 @@ _PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "pandas", "matplotlib
 def environment() -> dict[str, str]:
     """Return the versions of Python and the packages, the commit, the CPU and the GPU."""
     facts = {"Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}"}
-    for package in _PACKAGES:
-        try:
-            facts[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            facts[package] = "not installed"
+    facts |= {package: importlib.metadata.version(package) for package in _PACKAGES}
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     return facts | {
-        "commit": commit() or "not a checkout",
+        "commit": commit() or "not a Git checkout",
         "CPU": f"{processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} in use",
         "GPU": gpu,
     }
-
-
-def available_graphs() -> dict[str, bool]:
-    """Return for every data set whether its raw files can be read without a download."""
-    return {name: available(name) for name in DATASETS}
