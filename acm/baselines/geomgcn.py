@@ -121,8 +121,8 @@ class GeomGCN(Baseline):
 
     There are two neighborhoods `i`: the neighbors in the graph, and a ball around the latent
     position of `v`. On average the ball has as many neighbors as the graph. The ball includes `v`
-    and excludes nodes of other components. The relation `r` is the quadrant around `v` with `u`. Pei
-    et al. use the degree in the graph for both neighborhoods. Here `d_i` is the degree in
+    and excludes nodes of other components. The relation `r` is the quadrant around `v` with `u`.
+    Pei et al. use the degree in the graph for both neighborhoods. Here `d_i` is the degree in
     neighborhood `i`, so that sums stay bounded. A hidden layer has `8 · hidden` features. Dropout
     acts on the input of every layer.
     """
