@@ -1,11 +1,12 @@
-"""The table of all models: one row per model, which needs no PyTorch to be read.
+"""List all models: one `Entry` (a row) per model. This module does not import PyTorch.
 
-A new model of the house is a module and a row here. The test of the registry compares each row
-with its constructor.
+To add a model to the package, write its module and add a row here. A test of the registry compares
+each row with its constructor.
 
 Symbols of the equations: `X` features, `H_l` hidden features, `Y` logits, `W` weights, `b` biases,
 `Â` the low-pass filter, `Â_sym` its symmetric form, `F_c` the filter of channel `c`,
-`∥` concatenation, `BN` batch normalization, `Mix` steps 2 and 3 of section 4.3, `ACM` one layer.
+`∥` concatenation, `BN` batch normalization, `ACM` one ACM layer, and `Mix` the mixing of its
+channels (steps 2 and 3 of section 4.3).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Entry:
-    """A model's row."""
+    """One row of the table of models."""
 
     name: str  # as the paper prints it
     #: `"module:name"` or the constructor itself, which is called as
@@ -25,38 +26,38 @@ class Entry:
     constructor: str | Callable
     equation: str  # what the model computes, in one line of text
     latex: str = ""  # the same in LaTeX
-    heterophily: str = ""  # what becomes of neighbors from other classes, in one sentence
+    heterophily: str = ""  # how the model treats neighbors of other classes
     source: str = ""  # the key of the model's paper in the bibliography
     tables: tuple[int, ...] = ()  # numbers of the paper's tables that print the model
-    channels: tuple[str, ...] = ()  # the channels, if some may be left out
-    mix: bool = False  # whether nodes mix these channels
+    channels: tuple[str, ...] = ()  # the channels; empty if the user cannot choose them
+    mix: bool = False  # whether each node has its own mixing weights
     #: Hyperparameters that only this model has, with their defaults.
     options: Mapping[str, int | float | str] = field(default_factory=dict)
-    #: Arguments of the constructor that make it this row.
+    #: Arguments that distinguish this row from other rows with the same constructor.
     fixed: Mapping[str, object] = field(default_factory=dict)
-    stackable: bool = True  # whether the trainer may stack trials that have the default options
+    stackable: bool = True  # whether a batch of trials with the default options can train
     user: bool = False  # whether a user registered the model
 
     @property
     def beyond(self) -> bool:
-        """Whether the package has the model although no table of the paper prints it."""
+        """Whether no table of the paper has this model, although it is part of the package."""
         return not (self.tables or self.user)
 
     @property
     def make(self) -> Callable:
-        """The constructor; the first use imports its module."""
+        """The constructor. The first access imports its module."""
         if not isinstance(self.constructor, str):
             return self.constructor
         module, name = self.constructor.split(":")
         return getattr(importlib.import_module(module), name)
 
 
-_LOW = "Neighbors are averaged with positive weights: where classes mix, they blur."
+_LOW = "Neighbors are averaged with positive weights, so neighbors of other classes blur a node."
 _MIXED = (
-    "Each node weighs what its neighbors agree on (low-pass), how it differs from them (high-pass)"
-    " and itself (identity)."
+    "Each node weights three channels: the mean over its neighborhood (low-pass), its difference"
+    " from this mean (high-pass) and its own features (identity)."
 )
-_NO_GRAPH = "The graph has no influence, neither harmful nor helpful."
+_NO_GRAPH = "The model ignores the graph, so heterophily has no effect."
 _LINEAR = {"channel": "low", "nonlinear": False, "input_dropout": False}
 _THREE = {"channels": ("low", "high", "identity"), "mix": True}
 
@@ -74,10 +75,10 @@ def _network(name, equation, latex, heterophily, tables, source="luan2021heterop
 
 
 def _gcnii(name, equation, *latex):
-    """Return the row of GCNII, GCNII* or an ACM form, see `acm.nn.GCNII`."""
+    """Return the row of GCNII, GCNII*, ACM-GCNII or ACM-GCNII*, see `acm.nn.GCNII`."""
     acm = name.startswith("ACM")
-    low = "Every layer adds a share α of the first features, unfiltered."
-    # These depths are in the searched ranges: 4 to 64 layers, and 1 to 4 of an ACM form.
+    low = "Every layer adds the unfiltered initial features H_0 with the weight α."
+    # These depths are in the paper's search ranges: 4 to 64 layers, or 1 to 4 for ACM models.
     options = {"layers": 2 if acm else 8, "lambda_": 0.5, "alpha": 0.1}
     return Entry(name, "acm.nn.gcnii:GCNII", equation + ", β_l = log(λ/l + 1)",
         _aligned(*latex, r"\beta_l &= \log(\lambda / l + 1)"), _MIXED if acm else low,
@@ -91,7 +92,7 @@ def _snowball(number):
         "H_l = ReLU(Â [X, H_1, …, H_{l−1}] W_l + b_l), Y = Â [X, H_1, …, H_{n−1}] W_n + b_n",
         _aligned(r"H_l &= \operatorname{ReLU}(\hat A [X, H_1, \dots, H_{l-1}] W_l + b_l),",
                  r"Y &= \hat A [X, H_1, \dots, H_{n-1}] W_n + b_n"),
-        "Every layer sees the features and all layers before it; each layer is low-pass.",
+        "Every layer filters the features and the outputs of all earlier layers with a low-pass.",
         "luan2019break", (3,), options={"act": "relu"}, fixed={"layers": number})  # fmt: skip
 
 
@@ -111,7 +112,7 @@ def _acm_plus(name, residual, latex):
         f"ACM(ReLU(ACM(X)){residual}), with a channel ReLU(A W_A) and layer norm",
         _aligned(rf"& {layers}{latex}),", r"&\quad \text{with a channel } "
                  r"\operatorname{ReLU}(A W_A) \text{ and layer norm}"),
-        "As ACM-GCN, and the identity of the neighbors counts, whatever their features.",
+        "As ACM-GCN, with another channel that uses the neighbors' identities.",
         "luan2022revisiting", fixed={"residual": bool(residual)})  # fmt: skip
 
 
@@ -123,25 +124,25 @@ _ROWS = (
         _aligned(r"h_i &= \operatorname{ELU}(\mathop{\Vert}_k \sum_j \alpha^k_{ij} W^k h_j),",
                  r"\alpha^k_{ij} &= \operatorname{softmax}_j \operatorname{LeakyReLU}"
                  r"(a_k [W^k h_i \mathbin{\Vert} W^k h_j])"),
-        "Each node learns which neighbors count, but all weights are positive and sum to one.",
+        "Each neighbor has a learned weight, but all weights are positive and sum to one.",
         "velickovic2018graph", (3,), options={"layers": 2, "heads": 8, "out_heads": 1}),
     Entry("APPNP", "acm.baselines.plain:APPNP",
         "Z_{k+1} = (1−α) Â_sym Z_k + α Z_0, Z_0 = MLP(X)",
         _aligned(r"Z_{k+1} &= (1-\alpha) \hat A_{\mathrm{sym}} Z_k + \alpha Z_0,",
                  r"Z_0 &= \operatorname{MLP}(X)"),
-        "Every step adds the node's own prediction by a share α; the rest is low-pass.",
+        "Every step applies a low-pass filter and adds the node's own prediction with weight α.",
         "klicpera2019predict", (3,), options={"K": 10, "alpha": 0.1}),
     Entry("GPRGNN", "acm.baselines.plain:GPRGNN", "Y = Σ_k γ_k Â_sym^k MLP(X), γ learned",
         r"Y = \sum_k \gamma_k \hat A_{\mathrm{sym}}^k \operatorname{MLP}(X),"
         r" \quad \gamma \text{ learned}",
-        "Weights of hops may become negative: one filter for all nodes, which may be high-pass.",
+        "The weight of a hop may become negative, so the filter of all nodes may be high-pass.",
         "chien2021adaptive", (3, 8), options={"K": 10, "alpha": 0.1, "dprate": 0.5}),
     Entry("H2GCN", "acm.baselines.neighborhoods:H2GCN",
         "Y = [r_0 ∥ … ∥ r_K] W, r_k = BN([Â_1 r_{k−1} ∥ Â_2 r_{k−1}]), r_0 = ReLU(X W_e)",
         _aligned(r"Y &= [r_0 \mathbin{\Vert} \dots \mathbin{\Vert} r_K] W,",
                  r"r_k &= \operatorname{BN}([\hat A_1 r_{k-1} \mathbin{\Vert} \hat A_2 r_{k-1}]),",
                  r"r_0 &= \operatorname{ReLU}(X W_e)"),
-        "The node, its neighbors and theirs stay separate; only the last map joins them.",
+        "The node and the nodes at distance 1 and 2 stay separate until the last linear layer.",
         "zhu2020beyond", (3, 8), options={"layers": 2}, stackable=False),
     Entry("MixHop", "acm.baselines.neighborhoods:MixHop",
         "Y = Z_L W, H_l = ReLU(BN(Z_l)),"
@@ -149,21 +150,21 @@ _ROWS = (
         _aligned(r"Y &= Z_L W,", r"H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)),",
                  r"Z_l &= [H_{l-1} W_0 \mathbin{\Vert} \hat A_{\mathrm{sym}} H_{l-1} W_1",
                  r"&\quad \mathbin{\Vert} \hat A_{\mathrm{sym}}^2 H_{l-1} W_2]"),
-        "Powers of the filter are concatenated: the network can learn differences between hops.",
+        "Powers of the filter are concatenated, so that weights can form differences between hops.",
         "abu2019mixhop", (3,), options={"layers": 2}, stackable=False),
     Entry("GCN+JK", "acm.baselines.neighborhoods:GCNJK",
         "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ReLU(BN(Z_l)), Z_l = Â_sym H_{l−1} W_l",
         _aligned(r"Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W,",
                  r"H_l &= \operatorname{ReLU}(\operatorname{BN}(Z_l)),",
                  r"Z_l &= \hat A_{\mathrm{sym}} H_{l-1} W_l"),
-        "The last map sees every layer, also the least blurred.",
+        "The last linear layer sees every layer, including the first, which is blurred least.",
         "xu2018representation", (3,), options={"layers": 2, "jk": "max"}, stackable=False),
     Entry("GAT+JK", "acm.baselines.neighborhoods:GATJK",
         "Y = JK(H_1, …, H_{L−1}, Z_L) W, H_l = ELU(BN(Z_l)), Z_l = GATConv(H_{l−1})",
         _aligned(r"Y &= \operatorname{JK}(H_1, \dots, H_{L-1}, Z_L) W,",
                  r"H_l &= \operatorname{ELU}(\operatorname{BN}(Z_l)),",
                  r"Z_l &= \operatorname{GATConv}(H_{l-1})"),
-        "The last map sees every layer of attention, also the least blurred.",
+        "The last linear layer sees every attention layer, also the first, which is blurred least.",
         "xu2018representation", (3,), options={"layers": 2, "heads": 8, "jk": "max"},
         stackable=False),
     Entry("FAGCN", "acm.baselines.attention:FAGCN",
@@ -175,15 +176,15 @@ _ROWS = (
     Entry("GraphSAGE", "acm.baselines.neighborhoods:GraphSAGE",
         "h_i' = ReLU(W_1 h_i + W_2 mean_{j∈N(i)} h_j)",
         r"h_i' = \operatorname{ReLU}(W_1 h_i + W_2 \operatorname{mean}_{j \in N(i)} h_j)",
-        "The node and the mean of its neighbors have separate weights, so the network can tell them"
-        " apart. The aggregator gcn of the row's recipes takes one mean over all, as GCN does.",
+        "The node and the mean of its neighbors have separate weights. Our recipes use the"
+        " aggregator gcn instead: one mean over the node and its neighbors, as in GCN.",
         "hamilton2017inductive", (3,), options={"layers": 2, "aggregator": "mean"}),
     Entry("Geom-GCN", "acm.baselines.geomgcn:GeomGCN",
         "H' = ReLU(∥_{i,r} Ã_{i,r} H W_{i,r}), i: in the graph or a latent space, r: the direction",
         _aligned(r"H' &= \operatorname{ReLU}(\mathop{\Vert}_{i,r} \tilde A_{i,r} H W_{i,r}),",
                  r"&\quad i \text{: in the graph or a latent space,}",
                  r"&\quad r \text{: the direction}"),
-        "Neighbors in a latent space join those of the graph, separated by direction.",
+        "A node also has neighbors in a latent space, and each direction has separate weights.",
         "pei2020geom", (3, 8), options={"layers": 2}),
     _network("SGC-1", "Â X W", r"\hat A X W", _LOW, (2, 3), "wu2019simplifying",
         **_LINEAR, layers=1),
@@ -202,8 +203,8 @@ _ROWS = (
     _network("ACM-SGC-1", "Mix(Â X W_L, (I−Â) X W_H, X W_I)",
         r"\operatorname{Mix}(\hat A X W_L, (I-\hat A) X W_H, X W_I)",
         _MIXED, (2, 3, 8), layers=1, nonlinear=False),
-    # The paper does not define the high-pass filter of two hops. I − Â² keeps H_LP + H_HP = I
-    # (section 4.2); the release has Â² and I − Â, whose sum is not I.
+    # The paper does not define the high-pass filter of two hops. We take I − Â², because section
+    # 4.2 requires H_LP + H_HP = I. The authors' release uses Â² and I − Â, whose sum is not I.
     _network("ACM-SGC-2", "Mix(Â² X W_L, (I−Â²) X W_H, X W_I)",
         r"\operatorname{Mix}(\hat A^2 X W_L, (I-\hat A^2) X W_H, X W_I)",
         _MIXED, (3, 8), layers=1, hops=2, nonlinear=False),

@@ -1,7 +1,7 @@
 """Look up, build and register models by the names that the paper's tables print.
 
-The table is in `acm.models`. Neither module imports PyTorch before a model is built. At the end,
-this module loads the user's models: the modules or files that `ACM_MODELS` names.
+The table of models is in `acm.models`. PyTorch is imported only when a model is built. The import
+of this module also loads the user's models, from the modules and files that `ACM_MODELS` lists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acm.models import MODELS, Entry
 
 
 def model_name(name: str) -> str:
-    """Return the name as the paper prints it, for a name in any case."""
+    """Return the model's name as the paper prints it; the case of letters is ignored."""
     printed = {model.lower(): model for model in MODELS}
     if str(name).lower() not in printed:
         raise unknown("model", name, MODELS)
@@ -37,30 +37,30 @@ def build(
     num_nodes: int | None = None,
     **options,
 ):
-    """Return a new model, an `nn.Module`, by the row's name in any case.
+    """Build the model `name` as an `nn.Module`; the case of letters is ignored.
 
     Args:
-        name, in_channels, out_channels: The model; features `F` of a node; classes `C`.
-        hidden, dropout: Width of a hidden layer; probability that a value is dropped.
-        channels, mix: Other channels than the row's, or another mixing (the ablation of Table 2).
-        num_nodes: `N`, for models whose weights depend on it (ACM-GCN+ and ACM-GCN++).
-        options: Hyperparameters of this model, see `Entry.options`.
+        name, in_channels, out_channels: The model's name; number of features; number of classes.
+        hidden, dropout: Width of the hidden layers; dropout probability.
+        channels, mix: Values that replace those of the row, as in the ablation (Table 2).
+        num_nodes: Number of nodes, for models with weights for every node (ACM-GCN+, ACM-GCN++).
+        options: Other hyperparameters of the model, see `Entry.options`.
 
     Raises:
-        UsageError: If there is no such model, hyperparameter or channel, or a value is wrong.
+        UsageError: If the model, a hyperparameter or a channel is unknown, or a value is wrong.
     """
     entry = MODELS[model_name(name)]
     for option in options:
         if option not in entry.options:
             names = ", ".join(entry.options)
-            hint = f"its own are {names}" if names else "it has none of its own"
+            hint = f"choose from {names}" if names else "it only has hidden and dropout"
             raise UsageError(f"{entry.name} has no hyperparameter {option!r}: {hint}")
     arguments = {**entry.options, **entry.fixed, **options}
     if entry.channels:
         arguments["channels"] = entry.channels if channels is None else tuple(channels)
         arguments["mix"] = entry.mix if mix is None else mix
     elif channels or mix is not None:
-        raise UsageError(f"{entry.name} has no channels to choose from: leave channels and mix out")
+        raise UsageError(f"{entry.name} has no channels to choose from: omit channels and mix")
     if "num_nodes" in inspect.signature(entry.make).parameters:
         if num_nodes is None:
             raise UsageError(f"{entry.name} has weights for every node: num_nodes is needed")
@@ -69,23 +69,23 @@ def build(
 
 
 def register(name: str, constructor: Callable | str, *, equation: str, **attributes) -> Entry:
-    """Add a model of your own to the table.
+    """Add your own model to the table and return its row.
 
     Args:
         name: The model's name, without commas.
         constructor: The class of the module, or `"module:class"`. It is called as
             `constructor(in_channels, out_channels, hidden=…, dropout=…, **options)`. The module is
-            called as `model(x, graph)` and returns logits `[N, C]`. It has `reset_parameters()`,
-            and `operator(edge_index, num_nodes)` if it does not propagate with `Â_rw`. Its class
-            says `stackable = True` if its code also fits a batch of trials.
+            called as `model(x, graph)` and returns logits `[N, C]`. It needs a method
+            `reset_parameters()`. It also needs `operator(edge_index, num_nodes)` unless it
+            propagates with `Â_rw`. Its class sets `stackable = True` if it can train a batch.
         equation: What the model computes, in one line.
-        attributes: Other attributes of `Entry`. Without `options`, these are the constructor's
-            arguments whose default is a number or a word.
+        attributes: Other attributes of `Entry`. The default of `options` is all arguments of the
+            constructor whose default is a number or a string.
     """
     if not isinstance(name, str) or not name.strip() or set(name) & set(",\n"):
-        raise UsageError(f"a model's name is {name!r}: words without commas are needed")
+        raise UsageError(f"the model name {name!r} is not valid: use words without commas")
     if name.casefold() in (model.casefold() for model in MODELS):
-        raise UsageError(f"there is a model {name} already: another name is needed")
+        raise UsageError(f"a model {name} already exists: choose another name")
     arguments = {"hidden": 64, "dropout": 0.5} | dict(attributes.get("fixed", {}))
     arguments |= {"channels": None, "mix": None} if attributes.get("channels") else {}
     try:
@@ -96,20 +96,20 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
         call = "constructor(in_channels, out_channels, hidden=…, dropout=…)"
         raise UsageError(f"{name} cannot be called as {call}: {error}") from error
     if isinstance(make, type) and not hasattr(make, "reset_parameters"):
-        raise UsageError(f"{name} has no reset_parameters(), which draws a trial's first weights")
-    handled = {"channels", "mix", "num_nodes", *arguments}  # by `build`
+        raise UsageError(f"{name} has no reset_parameters() to draw a trial's initial weights")
+    handled = {"channels", "mix", "num_nodes", *arguments}  # set by `build`
     defaults = {p.name: p.default for p in signature.parameters.values() if p.name not in handled}
     options = {n: value for n, value in defaults.items() if type(value) in (int, float, str)}
     attributes = {"stackable": getattr(make, "stackable", False), "options": options} | attributes
-    if taken := {"lr", "weight_decay"} & set(attributes["options"]):
-        wrong = ", ".join(sorted(taken))
-        raise UsageError(f"{name} has a hyperparameter {wrong}, as every training: rename it")
+    if reserved := {"lr", "weight_decay"} & set(attributes["options"]):
+        names = ", ".join(sorted(reserved))
+        raise UsageError(f"{name} has a hyperparameter {names}: rename it, the trainer uses it")
     MODELS[name] = Entry(name, constructor, equation, user=True, **attributes)
     return MODELS[name]
 
 
 def load_user_models() -> None:
-    """Import the modules or files named by `ACM_MODELS`, which register further models."""
+    """Import the modules and files in the environment variable `ACM_MODELS`, to register models."""
     names = (name.strip() for name in os.environ.get("ACM_MODELS", "").split(","))
     for number, name in enumerate(filter(None, names)):
         try:
@@ -124,8 +124,8 @@ def load_user_models() -> None:
         except Exception as error:
             reason = " ".join(str(error).split())
             raise UsageError(
-                f"ACM_MODELS names {name!r}, which cannot be loaded ({type(error).__name__}:"
-                f" {reason}): a module, or the path of a .py file, that registers models is needed"
+                f"ACM_MODELS lists {name!r}, which cannot be loaded ({type(error).__name__}:"
+                f" {reason}): an entry must be a module, or the path of a .py file"
             ) from error
 
 

@@ -1,8 +1,8 @@
-"""Two networks with attention: GAT and FAGCN.
+"""Define two networks with attention: GAT and FAGCN.
 
-Attention acts on the stored pattern of a sparse matrix, whose rows are targets and whose columns
-are sources. A number per edge has the shape `[…, nnz]`; trials and heads come in front. No
-function here holds the features of every edge, and no gradient does.
+Attention gives a weight to each stored entry of a sparse matrix, the `pattern`. The row of an entry
+is the target of an edge, and its column is the source. Tensors with one number per edge have the
+shape `[…, nnz]`, where `…` are trials and heads. No function builds the features of all edges.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class EdgeSoftmax(torch.autograd.Function):
 class Attend(torch.autograd.Function):
     """Compute `Σ_j α_ij h_j` for weights `α`, `[…, nnz]`, and features `h`, `[…, N, F]`.
 
-    The result is `pattern.with_value(α) @ h`. The gradient in the weights is one sampled product
-    `⟨g_i, h_j⟩`; two gathers of `[nnz, F]` take fifty times as long on Squirrel.
+    The result is `pattern.with_value(α) @ h`. The gradient of `α` is a sampled matrix product, with
+    `⟨g_i, h_j⟩` per edge. Gathering `[nnz, F]` twice would take fifty times as long on Squirrel.
     """
 
     @staticmethod
@@ -118,7 +118,7 @@ class FAConv(nn.Module):
 
 
 class NormalLinear(Linear):
-    """`X W + b` with the draws of FAGCN's release: normal weights, uniform biases."""
+    """Compute `X W + b`; as in FAGCN's release, initial `W` are normal and `b` uniform."""
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
@@ -126,15 +126,15 @@ class NormalLinear(Linear):
 
 
 def normal(weight: Tensor, rows: int, columns: int) -> None:
-    """Draw a weight normally with the standard deviation √2 √(2 / (rows + columns)), in place."""
+    """Fill a weight with normal draws of standard deviation 2 / √(rows + columns)."""
     nn.init.normal_(weight, std=2 / math.sqrt(rows + columns))
 
 
 class FAGCN(Baseline):
     """The frequency-adaptation network of Bo et al. (2021).
 
-    `h⁰ = ReLU(X W_1 + b_1)`, then `layers` of `FAConv`, then `Y = h W_2 + b_2`. Each layer adds the
-    share `ε` of `h⁰`. The neighbors of a node do not include the node itself. Dropout acts on `X`,
+    `h⁰ = ReLU(X W_1 + b_1)`, then `layers` layers `FAConv`, then `Y = h W_2 + b_2`. Each layer
+    adds `ε h⁰`. The neighbors of a node do not include the node itself. Dropout acts on `X`,
     on `h⁰` and on the gates. Biases and initial weights are those of the authors' release.
     """
 
@@ -162,9 +162,9 @@ class GATConv(nn.Module):
     """A layer of GAT: `h_i ← ∥_k Σ_j α^k_ij W^k h_j`, where `j` may be `i`.
 
     `α^k_ij = softmax_j LeakyReLU(a_k [W^k h_i ∥ W^k h_j])` with the slope 0.2. With `mean` the
-    heads `k` are averaged instead of concatenated. Dropout acts on `α`; `None` stands for none.
-    The parameter `weight` has all `W^k` side by side, and `attention` all `a_k`,
-    `[heads, out_channels, 2]`: for the target and for the source.
+    heads `k` are averaged instead of concatenated. Dropout acts on `α`; `None` disables it.
+    The parameter `weight` concatenates all `W^k`. The parameter `attention`,
+    `[heads, out_channels, 2]`, holds all `a_k`: a column for the target and one for the source.
     """
 
     def __init__(self, in_channels, out_channels, heads, mean=False, dropout=0.5):
@@ -176,7 +176,7 @@ class GATConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights of each head as Glorot and Bengio do."""
+        """Draw the weights of each head with Glorot initialization."""
         glorot(self.weight, self.weight.shape[0], self.out_channels)
         glorot(self.attention, 2 * self.out_channels, 1)
 
@@ -186,7 +186,7 @@ class GATConv(nn.Module):
         The `pattern` stores the neighbors of every node and the node itself.
         """
         h = product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
-        target, source = product(h, self.attention).unbind(-1)  # of every head
+        target, source = product(h, self.attention).unbind(-1)  # [heads, N] each
         score = functional.leaky_relu(PairSum.apply(target, source, pattern), 0.2)
         h = Attend.apply(self.dropout(EdgeSoftmax.apply(score, pattern)), h, pattern)
         return h.mean(-3) if self.mean else h.transpose(-2, -3).flatten(-2)
@@ -195,12 +195,12 @@ class GATConv(nn.Module):
 class GAT(Baseline):
     """The graph attention network of Veličković et al. (2018).
 
-    `Y = mean_k GATConv(ELU(GATConv(X)))` for two layers. A hidden layer has `heads` of `hidden`
-    features (8 of 8 in their paper), the output layer has `out_heads` (8 for PubMed). Dropout acts
-    on the input of every layer and on `α`. There is no bias, as in their equations.
+    `Y = mean_k GATConv(ELU(GATConv(X)))` for two layers. A hidden layer has `heads` heads with
+    `hidden` features each (8 and 8 in the GAT paper). The output layer has `out_heads` heads (8 for
+    PubMed). Dropout acts on the input of every layer and on `α`. As in the paper, there is no bias.
     """
 
-    operator = random_walk  # attention needs its pattern: the neighbors and the node itself
+    operator = random_walk  # its pattern holds the neighbors and the node itself
 
     def __init__(
         self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, heads=8, out_heads=1

@@ -1,4 +1,4 @@
-"""Define what the models of other papers share: input checks, a linear map, normalization."""
+"""Define a base class, layers and functions that the models of other papers share."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from acm.nn.stacked import Dropout, is_stacked
 
 
 class Baseline(nn.Module):
-    """A model of another paper, for one graph and one trial.
+    """Base class of the models of other papers.
 
-    A subclass defines `logits`, and `operator` if the model does not propagate with `Â_sym`. All
-    `whole_numbers` must be whole and positive. A model with `BatchNorm` is not `stackable`.
+    A subclass defines `logits`, and `operator` if the model does not propagate with `Â_sym`. The
+    `whole_numbers` are options that must be positive integers. A model is `stackable` if it can
+    train a batch of trials; a model with `BatchNorm` cannot.
     """
 
     stackable = True
@@ -29,17 +30,17 @@ class Baseline(nn.Module):
         self.in_channels = in_channels
 
     def operator(self, edge_index: Tensor, num_nodes: int):
-        """Return what the model propagates with: `Â_sym`, raw self-loops included."""
+        """Return the propagation matrix `Â_sym`; self-loops of the data are kept."""
         return low_pass(edge_index, num_nodes, norm="sym")
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw new initial weights for all layers."""
         for module in self.modules():
             if module is not self and hasattr(module, "reset_parameters"):
                 module.reset_parameters()
 
     def forward(self, x: Tensor | SparseMatrix, graph) -> Tensor:
-        """Return the logits, `[N, C]`; the graph is what `operator` returns, or edges, `[2, E]`."""
+        """Return logits `[N, C]`; `graph` is the result of `operator`, or the edges `[2, E]`."""
         (x,) = features((x,), self.in_channels, is_stacked(self))
         n = x.shape[-2]
         if isinstance(graph, Tensor):
@@ -51,14 +52,14 @@ class Baseline(nn.Module):
         return self.logits(x, graph)
 
     def logits(self, x: Tensor | SparseMatrix, graph) -> Tensor:
-        """Return what the model computes from features and operator."""
+        """Compute the logits from the features and the result of `operator`."""
         raise NotImplementedError
 
 
 class Linear(stacked.Linear):
     """Compute `X W` without a bias.
 
-    `W` has `parts` matrices side by side; each has the draw of its own width.
+    `W` concatenates `parts` matrices of equal width, each with Glorot initialization.
     """
 
     def __init__(self, in_channels: int, out_channels: int, parts: int = 1):
@@ -66,7 +67,7 @@ class Linear(stacked.Linear):
         super().__init__(in_channels, out_channels, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draw the weights as Glorot and Bengio do."""
+        """Draw the weights with Glorot initialization."""
         rows, columns = self.weight.shape
         glorot(self.weight, rows, columns // self.parts)
 
@@ -74,8 +75,8 @@ class Linear(stacked.Linear):
 class BatchNorm(nn.BatchNorm1d):
     """Normalize each feature over all nodes of one trial, then scale and shift it.
 
-    A model with this layer cannot be stacked, since the running mean and variance are those of
-    one trial. PyTorch's layer would take the nodes of a batch `[B, N, F]` for features.
+    A model with this layer cannot train a batch of trials, since the running mean and variance
+    belong to one trial. In a batch `[B, N, F]`, PyTorch's layer would normalize over `B` and `F`.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -86,18 +87,18 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 def dropouts(p: float, count: int) -> nn.ModuleList:
-    """Return the dropout layers of a model, at least one, so that a trial can set its `p`."""
+    """Return `count` dropout layers, but at least one, so that a trial can set the model's `p`."""
     return nn.ModuleList(Dropout(p) for _ in range(max(1, count)))
 
 
 def glorot(weight: Tensor, rows: int, columns: int) -> None:
-    """Draw a weight uniformly from ±√(6 / (rows + columns)), in place."""
+    """Fill a weight with uniform draws between ±√(6 / (rows + columns))."""
     bound = math.sqrt(6 / (rows + columns))
     nn.init.uniform_(weight, -bound, bound)
 
 
 def proper_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
-    """Return the edges without self-loops and repetitions, `[2, E]`."""
+    """Return the edges without self-loops and duplicates, `[2, E]`."""
     a = adjacency(edge_index, num_nodes)
     edges = torch.stack([a.col, a.row])
     return edges[:, a.row != a.col]

@@ -1,4 +1,4 @@
-"""Geom-GCN, and the latent positions of nodes that it needs."""
+"""Define Geom-GCN, and compute the latent positions of nodes that it needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VERSION = 1
 
 
 def positions(edge_index: Tensor, num_nodes: int) -> np.ndarray:
-    """Return the nodes' positions in the plane, `[N, 2]`, from the cache folder if possible."""
+    """Return the Isomap positions of all nodes, `[N, 2]`, from the cache folder if possible."""
     a = adjacency(edge_index.cpu(), num_nodes)
     key = hashlib.sha256(repr((_VERSION, LANDMARKS, num_nodes)).encode())
     key.update(a.crow.numpy().tobytes() + a.col.numpy().tobytes())
@@ -44,11 +44,11 @@ def positions(edge_index: Tensor, num_nodes: int) -> np.ndarray:
 
 
 def isomap(a: SparseMatrix, landmarks: int = LANDMARKS) -> np.ndarray:
-    """Return the nodes' positions by Isomap of the hop distances, `[N, 2]`.
+    """Compute the positions of all nodes, `[N, 2]`, by Isomap with hop distances.
 
-    Isomap (Tenenbaum et al., 2000) is kernel PCA of `−D²/2`, where `D` are the distances. A large
-    graph has landmarks (de Silva and Tenenbaum, 2002). Two nodes without a path between them are
-    one hop further apart than any two nodes with a path.
+    Isomap (Tenenbaum et al., 2000) is kernel PCA with the kernel `−D²/2`, where `D` are the
+    distances. A graph with more than `landmarks` nodes uses landmarks (de Silva and Tenenbaum,
+    2002). If no path joins two nodes, their distance is the largest finite distance plus one.
     """
     try:
         from sklearn.decomposition import KernelPCA
@@ -76,7 +76,7 @@ def _kernel(distance: np.ndarray) -> np.ndarray:
 
 def hops(a: SparseMatrix, sources: np.ndarray) -> np.ndarray:
     """Return the hops from every node to each source, `[N, sources]`; infinite without a path."""
-    # SciPy's distances are float64, so 256 sources at a time save memory.
+    # SciPy returns float64, so blocks of 256 sources save memory.
     blocks = np.split(sources, range(256, len(sources), 256))
     rows = [dijkstra(_csr(a), unweighted=True, indices=b).astype(np.float32) for b in blocks]
     return np.ascontiguousarray(np.concatenate(rows).T)
@@ -87,11 +87,11 @@ def _csr(a: SparseMatrix) -> csr_array:
 
 
 def ball(z: np.ndarray, component: np.ndarray, pairs: int) -> np.ndarray:
-    """Return the pairs of nodes within one radius, `[P, 2]`, each pair once.
+    """Return all pairs of nodes whose distance is at most a common radius, `[P, 2]`.
 
-    The radius is the largest that has at most `pairs` pairs; ties make the number smaller. Pairs of
-    two components do not count: their distance is arbitrary, and all small components have nearly
-    the same position. `z`, `[N, 2]`, are the positions.
+    The radius is the largest for which P is at most `pairs`; equal distances can make P smaller.
+    Pairs of nodes from two components are excluded: Isomap gives them arbitrary distances, and puts
+    all small components at nearly the same position. `z`, `[N, 2]`, are the positions.
     """
     size = float(np.linalg.norm(np.ptp(z, axis=0))) * 1.001
     tree = cKDTree(np.column_stack([z, component * (2 * size + 1)]))
@@ -105,7 +105,7 @@ def ball(z: np.ndarray, component: np.ndarray, pairs: int) -> np.ndarray:
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if count(middle) <= pairs else (low, middle)
-    if count(low) > pairs:  # too many points coincide
+    if count(low) > pairs:  # even radius 0 has too many pairs
         return np.empty((0, 2), np.int64)
     return tree.query_pairs(low, output_type="ndarray")
 
@@ -116,15 +116,15 @@ DIVISIONS = 8  # two neighborhoods with four relations each
 class GeomGCN(Baseline):
     """Geom-GCN of Pei et al. (2020), with Isomap for the latent space.
 
-    `e_v^{i,r} = Σ_u h_u / √(d_i(v) d_i(u))` over the `u` in `N_i(v)` with the relation `r` to `v`,
+    `e_v^{i,r} = Σ_u h_u / √(d_i(v) d_i(u))` over the `u` in `N_i(v)` with relation `r` to `v`,
     `H' = ReLU(∥_{i,r} E^{i,r} W_{i,r})` and `Y = mean_{i,r} E^{i,r} W_{i,r}`.
 
-    There are two neighborhoods `i`: that of the graph, and a ball around the node's latent
-    position. The ball has as many neighbors on average, includes the node itself, and excludes
-    nodes of other components. The relations `r` are the four quadrants in which `u` may be. Their
-    paper has the graph's degree in both neighborhoods. Here `d_i` counts the nodes of the same
-    neighborhood, so that sums stay bounded. A hidden layer has `8 · hidden` features. Dropout acts
-    on the input of every layer.
+    There are two neighborhoods `i`: the neighbors in the graph, and a ball around the latent
+    position of `v`. On average the ball has as many neighbors as the graph. The ball includes `v`
+    and excludes nodes of other components. The relation `r` is the quadrant around `v` with `u`.
+    Pei et al. use the degree in the graph for both neighborhoods. Here `d_i` is the degree in
+    neighborhood `i`, so that sums stay bounded. A hidden layer has `8 · hidden` features. Dropout
+    acts on the input of every layer.
     """
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2):
@@ -157,10 +157,10 @@ class GeomGCN(Baseline):
 
 
 def divide(matrix: SparseMatrix, z: np.ndarray) -> list[SparseMatrix]:
-    """Return the matrix in four, by the quadrant around `z_v` (row) in which `z_u` (column) is."""
+    """Split a matrix into four by the quadrant around `z_v` (row) that contains `z_u` (column)."""
     z = torch.from_numpy(z).to(matrix.col.device)
     row, col, value = matrix.row, matrix.col, matrix.value
-    greater = z[row] > z[col]  # a node is in its own first quadrant
+    greater = z[row] > z[col]  # an entry (v, v) is in quadrant 0
     relation = 2 * greater[:, 0].long() + greater[:, 1].long()
     masks = [relation == r for r in range(4)]
     return [SparseMatrix.from_coo(row[m], col[m], value[m], matrix.shape) for m in masks]

@@ -1,6 +1,6 @@
-"""Networks that keep the node, its neighborhoods or the layers separate until the end.
+"""Define GraphSAGE, H2GCN, MixHop, and GCN and GAT with jumping knowledge.
 
-They are GraphSAGE, H2GCN, MixHop, and GCN and GAT with jumping knowledge.
+These networks keep the features of nodes, neighborhoods or layers separate for longer than GCN.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SAGEConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights as Glorot and Bengio do."""
+        """Draw the weights with Glorot initialization."""
         _, rows, columns = self.weight.shape
         glorot(self.weight, 2 * rows, columns)
 
@@ -48,13 +48,13 @@ class GraphSAGE(Baseline):
     """GraphSAGE of Hamilton et al. (2017), with means over all neighbors instead of a sample.
 
     The aggregator "mean" (their Algorithm 1) has separate weights for the node and the mean:
-    `h_i ← ReLU([h_i ∥ mean_{j∈N(i)} h_j] W)`, then `h_i ← h_i / ‖h_i‖`. A raw self-loop makes the
-    node its own neighbor. The aggregator "gcn" (their Eq. 2) takes the mean over the neighbors and
-    the node, `h_i ← ReLU(mean h_j W + b)`. It has a bias and no norm, as the default `SAGEConv` of
-    PyTorch Geometric before version 1.6.
+    `h_i ← ReLU([h_i ∥ mean_{j∈N(i)} h_j] W)`, then `h_i ← h_i / ‖h_i‖`. A self-loop of the
+    data makes the node its own neighbor. The aggregator "gcn" (their Eq. 2) takes the mean over the
+    neighbors and the node, `h_i ← ReLU(mean h_j W + b)`. This aggregator has a bias and does not
+    divide by the norm, as `SAGEConv` of PyTorch Geometric by default before version 1.6.
 
-    The last layer has neither ReLU nor norm. Dropout acts on the input of every layer except the
-    first.
+    The last layer does not apply ReLU or divide by the norm. Dropout acts on the input of every
+    layer except the first.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class GraphSAGE(Baseline):
         self.dropouts = dropouts(dropout, layers - 1)
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-        """Return the mean over the neighbors, `D⁻¹ A`; "gcn" includes the node."""
+        """Return the mean over the neighbors, `D⁻¹ A`; with "gcn" the mean includes the node."""
         if self.aggregator == "mean":
             return low_pass(edge_index, num_nodes, renormalize=False)
         return low_pass(proper_edges(edge_index, num_nodes), num_nodes)
@@ -81,7 +81,7 @@ class GraphSAGE(Baseline):
             if depth:
                 x = functional.normalize(torch.relu(x), dim=-1) if mean else torch.relu(x)
                 x = self.dropouts[depth - 1](x)
-            # The mean of `x W + b` is the mean of `x W`, plus `b`.
+            # For "gcn" the bias can come before the mean, since the mean of `b` is `b`.
             x = conv(x, graph) if mean else graph @ conv(x)
         return x
 
@@ -91,12 +91,12 @@ class H2GCN(Baseline):
 
     `r_0 = ReLU(X W_e + b_e)`, `r_k = BN([Â_1 r_{k−1} ∥ Â_2 r_{k−1}])`, `Y = [r_0 ∥ … ∥ r_K] W + b`
     with `K = layers`. `Â_1` and `Â_2` are `D^{-1/2} A D^{-1/2}` of the nodes at distance 1 and at
-    distance exactly 2, without the node itself. All rounds together have
-    `(2^{K+1} − 1) hidden` features.
+    distance exactly 2, without the node itself. The concatenation of
+    all `r_k` has `(2^{K+1} − 1) · hidden` features.
 
-    The network is that of Lim et al. (2021), whose search has the paper's ranges. Dropout acts on
-    the input of each round and on the output of the last. All rounds except the last are
-    normalized. Zhu et al. have one dropout, before `W`, and no normalization.
+    The network follows Lim et al. (2021), who searched the same ranges as the paper. Dropout acts
+    on each `r_{k−1}` and on `r_K`. Batch normalization does not act on `r_0` and `r_K`. Zhu et al.
+    use one dropout, before `W`, and no normalization.
     """
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2):
@@ -109,7 +109,7 @@ class H2GCN(Baseline):
         self.stackable = not self.norms
 
     def operator(self, edge_index: Tensor, num_nodes: int) -> tuple[SparseMatrix, SparseMatrix]:
-        """Return the normalized matrices of both neighborhoods, `(Â_1, Â_2)`."""
+        """Return `(Â_1, Â_2)`, the normalized matrices of the nodes at distance 1 and 2."""
         near = proper_edges(edge_index, num_nodes)
         both = near, two_hops(near, num_nodes)
         return tuple(low_pass(e, num_nodes, norm="sym", renormalize=False) for e in both)
@@ -126,12 +126,12 @@ def two_hops(edge_index: Tensor, num_nodes: int) -> Tensor:
     """Return the ordered pairs of nodes at distance exactly 2, for edges without self-loops."""
     source, target = edge_index.cpu().numpy()
     a = sparse.csr_array((np.ones(source.size, bool), (target, source)), (num_nodes, num_nodes))
-    far = ((a @ a) > a).tocoo()  # in two hops, and not in one
+    far = ((a @ a) > a).tocoo()  # two hops lead to the node, but not one hop
     pairs = torch.from_numpy(np.stack([far.col, far.row])[:, far.row != far.col])
     return pairs.long().to(edge_index.device)
 
 
-POWERS = 3  # the powers 0, 1 and 2 of every layer of MixHop
+POWERS = 3  # every layer of MixHop has the powers 0, 1 and 2 of the filter
 
 
 class MixHop(Baseline):
@@ -140,8 +140,8 @@ class MixHop(Baseline):
     `Z_l = ∥_j Â_sym^j H_{l−1} W_{l,j}`, `H_l = ReLU(BN(Z_l))` and `Y = Z_L W`. A hidden layer has
     `3 · hidden` features. A difference of powers is a high-pass filter.
 
-    The network is that of Lim et al. (2021), without biases; dropout acts on `H`. The equations of
-    Abu-El-Haija et al. have no normalization and the output
+    The network follows Lim et al. (2021): it has no biases, and dropout acts on `H_l`. The network
+    of Abu-El-Haija et al. has no normalization, and its output is
     `Σ_j softmax(q)_j Â_sym^j H_{L−1} W_{L,j}`.
     """
 
@@ -164,7 +164,7 @@ class MixHop(Baseline):
 
 
 def _powers(a: SparseMatrix, h: Tensor) -> Tensor:
-    """Return `[h_0 ∥ A h_1 ∥ A² h_2]` for `h = [h_0 ∥ h_1 ∥ h_2]`, with two products."""
+    """Return `[h_0 ∥ A h_1 ∥ A² h_2]` for `h = [h_0 ∥ h_1 ∥ h_2]`, by two products with `A`."""
     width = h.shape[-1] // POWERS
     once = a @ h[..., width:]
     twice = a @ once[..., width:]
@@ -181,14 +181,14 @@ class GCNConv(Linear):
 class _JK(Baseline):
     """Jumping knowledge of Xu et al. (2018): `H_l = act(BN(Z_l))`, `Y = JK(H_1, …, Z_L) W`.
 
-    JK concatenates the layers ("cat"), or takes the maximum of each feature ("max"). The networks
-    are those of Lim et al. (2021), without biases. The equations of Xu et al. have no
-    normalization, and a nonlinearity in the last layer as well. Dropout acts on the input of every
-    layer except the first. `conv(F)` makes a layer of the given width for `F` features.
+    JK concatenates the layers ("cat"), or takes the maximum of each feature over the layers
+    ("max"). The networks follow Lim et al. (2021) and have no biases. Xu et al. do not normalize,
+    and apply the nonlinearity to the last layer as well. Dropout acts on the input of every layer
+    except the first. `conv(F)` returns a layer with `F` input and `width` output features.
     """
 
-    def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, conv, **more):
-        super().__init__(in_channels, out_channels, hidden, layers=layers, **more)
+    def __init__(self, in_channels, out_channels, hidden, dropout, layers, jk, width, conv, **ints):
+        super().__init__(in_channels, out_channels, hidden, layers=layers, **ints)
         if jk not in ("max", "cat"):
             raise UsageError(f"jk is {jk!r}: 'max' or 'cat' is needed")
         self.jk = jk
@@ -221,11 +221,11 @@ class GCNJK(_JK):
 class GATJK(_JK):
     """GAT with jumping knowledge: `Z_l = GATConv(H_{l−1})` with concatenated heads, and ELU.
 
-    A layer has `heads · hidden` features. No `α` is dropped.
+    A layer has `heads · hidden` features. Dropout does not act on `α`.
     """
 
     act = staticmethod(functional.elu)
-    operator = random_walk  # attention needs its pattern: the neighbors and the node itself
+    operator = random_walk  # its pattern holds the neighbors and the node itself
 
     def __init__(
         self, in_channels, out_channels, hidden=64, dropout=0.5, layers=2, heads=8, jk="max"

@@ -1,4 +1,4 @@
-"""Networks with one filter or none: MLP-2, APPNP, GPR-GNN and Snowball."""
+"""Define MLP-2, which has no filter, and APPNP, GPR-GNN and Snowball, which have one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acm.nn.stacked import Dropout, Linear, joint_product, per_trial
 
 
 class MLP(Baseline):
-    """The perceptron of Chien et al. (2021), `Y = ReLU(X W_0 + b_0) W_1 + b_1`.
+    """The two-layer perceptron of Chien et al. (2021), `Y = ReLU(X W_0 + b_0) W_1 + b_1`.
 
     Dropout acts on the input of both layers.
     """
@@ -30,9 +30,9 @@ class MLP(Baseline):
 class APPNP(Baseline):
     """APPNP of Klicpera et al. (2019): `Z_{k+1} = (1−α) Â_sym Z_k + α Z_0`, `Z_0 = MLP(X)`.
 
-    Dropout acts on the input of both layers of the MLP, which has biases. It does not act on the
-    entries of `Â_sym`, as in the code of Chien et al. (2021), the source of Table 3. There are `K`
-    steps; `α` is the probability to teleport back to the node itself.
+    There are `K` steps, and `α` is the teleport probability. The MLP has biases. Dropout acts on
+    the input of both of its layers. As in the code of Chien et al. (2021), the source of Table 3,
+    dropout does not act on the entries of `Â_sym`.
     """
 
     def __init__(self, in_channels, out_channels, hidden=64, dropout=0.5, K=10, alpha=0.1):
@@ -51,13 +51,13 @@ class APPNP(Baseline):
 class GPRGNN(Baseline):
     """GPR-GNN of Chien et al. (2021): `Y = Σ_k γ_k Â_sym^k MLP(X)` for `k = 0 … K`.
 
-    The weights `γ` are learned and may be negative: the filter is a polynomial that passes low or
-    high frequencies. They start as personalized PageRank with the teleport probability `α`,
-    `γ_k = α (1−α)^k` and `γ_K = (1−α)^K`.
+    The weights `γ` are learned and may be negative, so the filter can pass low or high frequencies.
+    The initial weights are those of personalized PageRank with teleport probability `α`:
+    `γ_k = α (1−α)^k` for `k < K`, and `γ_K = (1−α)^K`.
 
-    Dropout acts on the input of both layers of the MLP, which has biases. Another dropout with the
-    probability `dprate` acts on the MLP's output, as in the authors' release. Weight decay acts on
-    `γ` as well, unlike in the release.
+    The MLP has biases, and dropout acts on the input of both of its layers. As in the authors'
+    release, another dropout with probability `dprate` acts on the MLP's output. Here weight decay
+    acts on `γ`; in the release it does not.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class GPRGNN(Baseline):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw the MLP's weights anew, and set `γ` to PageRank."""
+        """Draw new weights for the MLP, and set `γ` to the weights of PageRank."""
         super().reset_parameters()
         power = torch.arange(len(self.gamma), device=self.gamma.device)
         gamma = self.alpha * (1 - self.alpha) ** power
@@ -93,12 +93,12 @@ class SnowballConv(Linear):
     """A layer of Snowball: `Â [X, H_1, …] W + b`."""
 
     def reset_parameters(self) -> None:
-        """Draw `W` and `b` uniformly from ±1/√out_channels."""
+        """Draw `W` and `b` uniformly between ±1/√out_channels."""
         for parameter in (self.weight, self.bias):
             uniform(parameter, self.weight.shape[-1])
 
     def forward(self, parts: tuple[Tensor | SparseMatrix, ...], low: SparseMatrix) -> Tensor:
-        """Return features `[N, out_channels]` of all `parts` side by side."""
+        """Return features `[N, out_channels]` from the concatenation of all `parts`."""
         return low @ joint_product(parts, self.weight) + self.bias
 
 
@@ -106,11 +106,11 @@ class Snowball(Baseline):
     """A snowball network of Luan et al. (2019).
 
     `H_l = ReLU(Â_rw [X, H_1, …, H_{l−1}] W_l + b_l)` and `Y = Â_rw [X, H_1, …, H_{n−1}] W_n + b_n`.
-    Dropout acts on `H`. The biases and their draws are those of the code of Luan et al. (2019),
-    whose paper argues for tanh (`act`). ReLU is the nonlinearity of Luan et al. (2021).
+    Dropout acts on `H_l`. Biases and initialization follow the code of Luan et al. (2019). The
+    option `act` is the nonlinearity: Luan et al. (2019) prefer tanh, Luan et al. (2021) use ReLU.
 
-    In Luan et al. (2019), `n` counts the hidden layers only. Here `layers` counts all, since the
-    times of an epoch in Luan et al. (2021) show two layers for Snowball-2, as for GCN.
+    In Luan et al. (2019), `n` counts only the hidden layers. Here `layers` counts all layers,
+    because the epoch times in Luan et al. (2021) show that Snowball-2 has two layers, like GCN.
     """
 
     operator = random_walk

@@ -1,4 +1,4 @@
-"""Give every printed number and hyperparameter of the paper, with the place of its print.
+"""Read every number and hyperparameter that the paper prints, and where it prints them.
 
 >>> from acm.paper import hyperparameters, printed
 >>> printed("sota", model="ACM-GCN", dataset="cornell").text

@@ -1,4 +1,4 @@
-"""List the errors of the paper, each with the test that shows it, and its disagreements."""
+"""List the errors of the paper, and the results that two tables print differently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from acm.paper.tables import PrintedValue, find, printed_values, records, typed
 
-#: The kinds of entries in the order of the page, with the headings of the page.
+#: Maps each kind of error to its heading on the page of errata, in the order of the page.
 ERRATA_KINDS = {
     "algebra": "Equations",
     "statement": "Statements",
@@ -19,11 +19,12 @@ ERRATA_KINDS = {
 
 @dataclass(frozen=True)
 class Erratum:
-    """One entry.
+    """One error of the paper.
 
-    `place` names the place in the paper, and `label` the nearest label of the LaTeX source. `says`
-    is the paper's statement in our words, `right` the correct one; both may hold `$…$`. `test` is
-    the pytest node that shows the error, `page` the notebook's stem with the heading's anchor.
+    `place` is the location in the paper, and `label` the nearest label of the LaTeX source. `says`
+    is the paper's statement in our words, and `right` the correct statement; both may contain
+    `$…$`. `test` is the ID of the pytest test that shows the error. `page` is the notebook and
+    section that show it, as `notebook#heading`.
     """
 
     id: str
@@ -38,7 +39,7 @@ class Erratum:
 
 @cache
 def errata(kind: str | None = None) -> tuple[Erratum, ...]:
-    """Return every entry, or the entries of one of `ERRATA_KINDS`."""
+    """Return all errors, or those of one kind in `ERRATA_KINDS`."""
     entries = tuple(typed(Erratum, record) for record in records("errata"))
     if kind is None:
         return entries
@@ -46,7 +47,7 @@ def errata(kind: str | None = None) -> tuple[Erratum, ...]:
     return tuple(entry for entry in entries if entry.kind == wanted)
 
 
-#: Pairs of tables that print the same runs, with the column of the second table.
+#: Pairs of tables that print results of the same runs, with the column of the second table.
 _REPEATS = (
     ("sota", "ablation", None),
     ("sota", "hyperparameters_baselines", "results"),
@@ -60,7 +61,7 @@ _REPEATS = (
 
 
 def disagreements() -> list[tuple[PrintedValue, PrintedValue]]:
-    """Return every pair of cells that print one run with different means or deviations."""
+    """Return all pairs of cells that print different means or deviations for the same run."""
     pairs = []
     for first_key, second_key, column in _REPEATS:
         cells = printed_values(second_key)

@@ -1,4 +1,4 @@
-"""Read the hyperparameters that the paper prints: its search ranges and its optima."""
+"""Read the hyperparameters that the paper prints: the search ranges and the optima."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ from acm.paper.tables import (
 
 _FIELDS = ("lr", "weight_decay", "dropout", "hidden", "lambda", "alpha", "heads", "layers", "jk")
 _ALTERNATIVE = re.compile(r"(?P<deezer>.+) for Deezer-Europe and (?P<others>.+) for others")
-#: The tables of each split scheme: "random" (60/20/20; Deezer's five) and "fixed" (Geom-GCN).
+#: The tables of each split scheme: "random" (60/20/20, with five splits of Deezer-Europe) and
+#: "fixed" (the splits of Geom-GCN).
 SPLIT_SCHEMES = {
     "random": ("hyperparameters_baselines", "hyperparameters_acm"),
     "fixed": ("hyperparameters_fixed",),
 }
-#: The values of `Hyperparameters.row_status`, with what each says of a row.
+#: The values of `Hyperparameters.row_status`, with the remark that each adds to a row.
 ROW_STATUSES = {
     "as_printed": "",
     "misprint": "without dropout the printed accuracies are not reached on most graphs: most likely"
     " a misprint",
-    "row_of_another_model": "the whole row is that of {row_of}, result included: most likely a"
-    " misprint",
-    "likely_row_of_another_model": "dropout {dropout:g} is printed for a model whose other rows"
-    " have none: most likely this is a row of {row_of}",
+    "row_of_another_model": "the whole row equals that of {row_of}, including the result: most"
+    " likely a misprint",
+    "likely_row_of_another_model": "the printed dropout is {dropout:g}, but all other rows of the"
+    " model have dropout 0: most likely this is a row of {row_of}",
     "untrainable": "",  # the learning rate is 0
 }
 
 
 class SearchSpace(dict):
-    """The values that the paper tried, by hyperparameter.
+    """Maps each hyperparameter to the values that the paper tried.
 
-    `source` names the printed row; `notes` says where the reading differs from the print.
+    `source` names the printed row. `notes` lists the corrections of the printed text.
     """
 
     source: str
@@ -54,8 +55,8 @@ def search_space(table: str, model: str, dataset: str | None = None) -> SearchSp
 
     Args:
         table: "synthetic", "ablation" or "real_world".
-        model: The model's printed name; `acm.paper.table("ablation")` has those of the ablation.
-        dataset: One of the ten real graphs, for "real_world": its ranges differ on deezer-europe.
+        model: The model's printed name; `acm.paper.table("ablation")` lists those of the ablation.
+        dataset: One of the ten real graphs, needed for "real_world" only (Deezer-Europe differs).
     """
     by_name = {t.key.removeprefix("search_"): t for t in tables() if t.kind == "search"}
     source = by_name[find("search table", table, by_name)]
@@ -71,7 +72,7 @@ def search_space(table: str, model: str, dataset: str | None = None) -> SearchSp
     for name in _FIELDS:
         text = record.get(name, "-")
         if record["damaged"] == name:
-            notes.append(f"{name} is printed {text}, read with 0.4 for '0,4'")
+            notes.append(f"{name} is printed as {text}; we read '0,4' as 0.4")
             text = text.replace("0,4", "0.4")
         if alternative := _ALTERNATIVE.fullmatch(text):
             text = alternative["deezer" if dataset == "deezer-europe" else "others"]
@@ -79,13 +80,13 @@ def search_space(table: str, model: str, dataset: str | None = None) -> SearchSp
             convert = {"jk": str, "hidden": int, "heads": int, "layers": int}.get(name, float)
             space[name] = [convert(item.strip()) for item in text.strip("{} ").split(",")]
     if model in record["inferred"].split("; "):
-        notes.append(f"the paper names no row for {model}; taken from that of {record['models']}")
+        notes.append(f"no printed row names {model}; we use the row of {record['models']}")
     space.source, space.notes = f'{source.place}, row "{record["row"]}"', tuple(notes)
     return space
 
 
 class Note(NamedTuple):
-    """A remark on a printed row: its kind, such as "outside_range", and a sentence for people."""
+    """A remark on a printed row: its kind, such as "outside_range", and its text."""
 
     kind: str
     text: str
@@ -93,7 +94,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """The printed optimum of one model on one data set; `None` for what the paper leaves out."""
+    """The printed optimum of one model on one data set; `None` marks values not printed."""
 
     model: str
     dataset: str
@@ -102,20 +103,20 @@ class Hyperparameters:
     weight_decays: tuple[float, ...]  # several on Deezer-Europe
     dropout: float
     hidden: int
-    results: float  # the accuracy
-    std: float
+    results: float  # the accuracy in percent
+    std: float  # the standard deviation of the accuracy
     source: str
     layers: int | None = None
     heads: int | None = None
     jk: str | None = None
     lambda_: float | None = None
     alpha: float | None = None
-    epoch_ms: float | None = None  # the time of an epoch on the paper's GPU
-    seconds: float | None = None  # the time of a run
-    row_status: str = "as_printed"  # whether the row can be what ran, see `ROW_STATUSES`
-    row_of: str = ""  # the other model
-    outside_range: tuple[str, ...] = ()  # the hyperparameters outside the printed ranges
-    not_in_model: tuple[str, ...] = ()  # those that the model lacks
+    epoch_ms: float | None = None  # the printed time of an epoch, in ms
+    seconds: float | None = None  # the printed time of a run
+    row_status: str = "as_printed"  # whether the row is a misprint, see `ROW_STATUSES`
+    row_of: str = ""  # the model to which the row most likely belongs
+    outside_range: tuple[str, ...] = ()  # hyperparameters outside the printed ranges
+    not_in_model: tuple[str, ...] = ()  # printed hyperparameters that the model does not have
     notes: tuple[Note, ...] = ()
 
     @property
@@ -125,19 +126,19 @@ class Hyperparameters:
 
     @property
     def epochs(self) -> float | None:
-        """Return how many epochs a run took by its two times, or `None` without them."""
+        """Return the epochs of a run, `seconds / epoch_ms`, or `None` if a time is not printed."""
         return 1000 * self.seconds / self.epoch_ms if self.seconds and self.epoch_ms else None
 
 
 def _notes(row: Hyperparameters, record: dict[str, str]) -> tuple[Note, ...]:
     notes = []
     if len(row.weight_decays) > 1:
-        text = f"weight_decay is printed as {record['weight_decay']}: the first is used"
+        text = f"weight_decay is printed as {record['weight_decay']}: we use the first"
         notes.append(Note("first_of_several", text))
     if text := ROW_STATUSES[row.row_status]:
         notes.append(Note(row.row_status, text.format(**vars(row))))
     for name in row.not_in_model:
-        text = f"{name} {getattr(row, name)} is printed for a model that has none"
+        text = f"{name} {getattr(row, name)} is printed, but the model has no {name}"
         notes.append(Note("not_in_model", text))
     for name in row.outside_range:
         value = getattr(row, "lambda_" if name == "lambda" else name)
@@ -145,12 +146,12 @@ def _notes(row: Hyperparameters, record: dict[str, str]) -> tuple[Note, ...]:
             tried = search_space("real_world", row.model, row.dataset)[name]
             value = ", ".join(str(decay) for decay in row.weight_decays if decay not in tried)
         notes.append(Note("outside_range", f"{name} {value} is outside the printed search range"))
-    again = "fixed" if row.split_scheme == "fixed" else "sota"  # prints the same results
-    cell = _cells(again).get((row.model, row.dataset))
+    repeats = "fixed" if row.split_scheme == "fixed" else "sota"  # prints the same results
+    cell = _cells(repeats).get((row.model, row.dataset))
     if cell and (cell.mean, cell.std) != (row.results, row.std):
-        text = f"the result in this row is {record['results']} ± {record['std']}, but {cell.shown}"
+        text = f"this row prints the result {record['results']} ± {record['std']}"
         place = find_table(cell.table, "values").place
-        notes.append(Note("other_result", f"{text} in {place}"))
+        notes.append(Note("other_result", f"{text}, but {place} prints {cell.shown}"))
     return tuple(notes)
 
 
@@ -161,7 +162,7 @@ def _cells(key: str) -> dict[tuple[str, str], PrintedValue]:
 
 @cache
 def optima(key: str) -> tuple[Hyperparameters, ...]:
-    """Return every row of one of the three tables of hyperparameters."""
+    """Return all rows of one of the three tables of hyperparameters."""
     place, rows = find_table(key, "hyperparameters").place, []
     for r in records(key):
         renamed = {
@@ -177,10 +178,10 @@ def optima(key: str) -> tuple[Hyperparameters, ...]:
 
 
 def hyperparameters(model: str, dataset: str, split_scheme: str = "random") -> Hyperparameters:
-    """Return the printed optimum of a model on a data set (Appendix A.4; fixed splits: I).
+    """Return the printed optimum of a model on a data set (Appendix A.4, or I for fixed splits).
 
-    The split scheme is "random" or "fixed". Where the paper prints no optimum, a `UsageError` says
-    where it does.
+    The split scheme is "random" or "fixed". If the paper does not print an optimum, a `UsageError`
+    lists the models or data sets with one.
     """
     split_scheme = find("split scheme", split_scheme, SPLIT_SCHEMES)
     rows = [row for key in SPLIT_SCHEMES[split_scheme] for row in optima(key)]
@@ -191,6 +192,6 @@ def hyperparameters(model: str, dataset: str, split_scheme: str = "random") -> H
 
 
 def table(name: str) -> list[PrintedValue] | list[Hyperparameters]:
-    """Return every cell of a table of values, or every row of a table of hyperparameters."""
+    """Return all cells of a table of values, or all rows of a table of hyperparameters."""
     source = find_table(name, "values", "hyperparameters")
     return list((printed_values if source.kind == "values" else optima)(source.key))

@@ -1,7 +1,7 @@
 """Count the parameters and operations of an ACM layer by step (section 4.3, "Complexity").
 
 Like the paper, the formulas count two operations for each multiply-add of a matrix product. The
-steps are those of eq. `acm_gnn_spectral`.
+steps 1 to 3 are those of the layer's definition in section 4.3.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Matrix = list[list[float]]
 
 
 def parameters() -> sp.Expr:
-    """Count the parameters of a layer from the shapes of three `W`, three `W̃` and `W_Mix`."""
+    """Count the parameters of a layer: three `W_c`, three `W̃_c` and `W_Mix`."""
     return sp.expand(3 * F_IN * F_OUT + 3 * F_OUT * 1 + 3 * 3)
 
 
@@ -33,8 +33,8 @@ def operations() -> dict[str, sp.Expr]:
     """Count the multiplications and additions of a layer, without nonlinear functions.
 
     Returns:
-        Operations by step: `transform` and `filter` (step 1), `logits` and `mix` (step 2) and
-        `combine` (step 3). Like the paper, `filter` has a separate matrix for the high pass.
+        Operations by name: `transform` and `filter` (step 1), `logits` and `mix` (step 2) and
+        `combine` (step 3). As in the paper, `filter` uses a stored high-pass matrix.
     """
     return {
         "transform": 3 * 2 * N * F_IN * F_OUT,
@@ -46,7 +46,7 @@ def operations() -> dict[str, sp.Expr]:
 
 
 def functions() -> dict[str, sp.Expr]:
-    """Count what the paper leaves out: nonlinear functions and all operations of the softmax."""
+    """Count the operations that the paper omits: nonlinear functions and the softmax."""
     return {
         "relu": 3 * N * F_OUT,
         "sigmoid": 3 * N,
@@ -61,10 +61,10 @@ def printed_operations() -> sp.Expr:
 
 
 def shared_operations() -> sp.Expr:
-    """Count a layer that uses `H_HP x = x − H_LP x` and stores no high-pass matrix.
+    """Count the operations of a layer that computes `H_HP x` as `x − H_LP x`.
 
-    Such a layer multiplies `H_LP` by both `X W_L` and `X W_H` and then does `N F_l` subtractions.
-    The identity for `H_HP` needs a graph without isolated nodes.
+    Such a layer multiplies `H_LP` by both `X W_L` and `X W_H`, and then subtracts `N F_l` times.
+    The graph must have no isolated nodes, otherwise `H_HP = I − H_LP` does not hold.
     """
     return sum(operations().values()) - 2 * F_OUT * NNZ_HIGH + 2 * F_OUT * NNZ_LOW + N * F_OUT
 
@@ -76,10 +76,10 @@ def evaluate(
 
     Args:
         x: Features, `[N, F_in]`.
-        low, high: Filters, `[N, N]`; their zeros count as not stored.
+        low, high: Filters, `[N, N]`; multiplications by zero entries are not counted.
         weights: `"W"` and `"W_tilde"` hold three matrices each, in the order low, high, identity;
             `"W_mix"` holds a matrix, `[3, 3]`.
-        temperature: `T`.
+        temperature: `T`, by which the layer divides the scores before the softmax.
 
     Returns:
         `H^l`, `[N, F_out]`, and the counts under the keys of `operations` and `functions`.

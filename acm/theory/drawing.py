@@ -1,4 +1,4 @@
-"""Draw the worked examples with their similarity matrices, and the responses of filters."""
+"""Draw the example graphs with their similarity matrices, and the gains of the two filters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Figure:
     """Draw the graph of an example with `S(Â, Z)` and `S(I − Â, Z)`.
 
-    In `S(I − Â, Z)` the block of each pair of classes in `boxes` has a frame (App. G).
+    In `S(I − Â, Z)`, `boxes` lists the pairs of classes whose blocks have a frame (App. G).
     """
     figure, panels = plt.subplot_mosaic(
         [["graph", "graph"], ["low", "high"]],
@@ -68,7 +68,7 @@ def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Fig
 
 
 def plot_response(energies: dict[str, np.ndarray], bins: int = 12) -> Figure:
-    """Plot the gains of both filters and the `filterbank.energies` in intervals of frequency."""
+    """Plot the gains of both filters, and a histogram of `filterbank.energies` by frequency."""
     figure, (gains, bars) = plt.subplots(1, 2, figsize=(10, 3.8))
     frequency = energies["frequency"]
     top = max(1.05, float(frequency.max()) * 1.02)
@@ -86,7 +86,7 @@ def plot_response(energies: dict[str, np.ndarray], bins: int = 12) -> Figure:
     edges = np.linspace(0, top, bins + 1)
     width = (edges[1] - edges[0]) / 3.5
     for shift, (name, (color, label)) in enumerate(styles.items()):
-        # Rounding can make the zero frequency of constants negative, which is below the first bin.
+        # Floating-point error can make the frequency 0 negative, which is below the first bin.
         total, _ = np.histogram(frequency.clip(min=0), edges, weights=energies[name])
         share = total / energies["signal"].sum()
         bars.bar(edges[:-1] + width * (shift + 0.75), share, width, color=color, label=label)

@@ -1,7 +1,7 @@
 """Build graphs for the paper's drawn examples (Figures 1, 3 and App. G).
 
-The paper prints pictures without data. Each graph here satisfies every statement of the paper about
-its figure. The statements are listed with the graph, each with an exact check.
+The paper prints only pictures. Each graph here satisfies every statement of the paper about its
+figure. An `Example` lists these statements, each with an exact check.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from acm.theory.labeled_graph import Example, Statement
 
 
 def _colors_are_exchanged(e: Example) -> bool:
-    """Check that `A_rw` exchanges both colors and `Â_rw` makes the other color the larger."""
+    """Check that `A_rw` exchanges the two classes, and `Â_rw` gives the other class over half."""
     exchanged = e.low_pass(renormalize=False) @ e.labels
     same_color = (e.low_pass() @ e.labels * e.labels).sum(1)
     return bool((exchanged == e.labels[:, ::-1]).all() and (same_color < Fraction(1, 2)).all())
@@ -27,32 +27,32 @@ def _prefers_its_class(e: Example, v: int) -> bool:
 
 
 def _looks_like_class_2(e: Example, v: int) -> bool:
-    """Compare the weights of `v` node by node, and also their means over the classes."""
+    """Check that the weights of `v` to class 2 are larger than to class 1, each and on average."""
     weights = [[e.weight("low", v, u) for u in e.members(label)] for label in (1, 2)]
     same, other = e.means("low", v)
     return min(weights[1]) > max(weights[0]) > 0 and other > same
 
 
 def _clings_to_class_2(e: Example, v: int) -> bool:
-    """Check that half of class 2 are neighbors of `v`, and at least 4/5 of its neighbors."""
+    """Check that half of class 2 are neighbors of `v` and make up 4/5 of its neighbors or more."""
     neighbors, cluster = e.neighbors(v), e.members(2)
     common = len(set(neighbors) & set(cluster))
     return 4 * len(neighbors) <= 5 * common and 2 * common == len(cluster)
 
 
 def _harmed_by_class_2(e: Example, v: int) -> bool:
-    """Check that `v` assigns larger weights to every node of class 2 than to any of its class."""
+    """Check that `v` assigns larger weights to all nodes of class 2 than to nodes of its class."""
     largest = max(e.weight("low", v, u) for u in e.members(e.classes[v]))
     return largest < min(e.weight("low", v, u) for u in e.members(2))
 
 
 def _next_to(e: Example, label: int) -> set[int]:
-    """Return the other classes among the neighbors of a class."""
+    """Return the classes of the neighbors of a class, without the class itself."""
     return {e.classes[u] for v in e.members(label) for u in e.neighbors(v)} - {label}
 
 
 def _nonnegative(e: Example, a: int, b: int) -> bool:
-    """Check that two classes assign non-negative weights to each other after diversification."""
+    """Check that all weights from class `a` to class `b` are non-negative after diversification."""
     return all(e.weight("high", v, u) >= 0 for v in e.members(a) for u in e.members(b))
 
 

@@ -3,12 +3,13 @@ r"""Check the extension of Theorem 1 (App. D): is RV symmetric, and is P(RV ≥ 
 .. math:: RV = \mathrm{Mean}_u(\{S(\hat A, Z)_{v,u} : Z_u = Z_v\})
              - \mathrm{Mean}_u(\{S(\hat A, Z)_{v,u} : Z_u \ne Z_v\})
 
-in the model of `acm.theory.theorem1`. RV is the product of v's row with the difference of two mean
-rows. Its exact distribution therefore follows from the distributions of three sums of independent
-draws. All counts are integers, and probabilities are polynomials in h (`acm.theory.theorem1.h`).
+in the random graphs of `acm.theory.theorem1`. The mean of S over nodes u is the product of row v of
+ÂZ with the mean of the rows u. The exact distribution of RV therefore follows from those of three
+independent sums: row v, the other rows of its class, and the rows of other classes. All counts are
+integers, and probabilities are polynomials in h (`acm.theory.theorem1.h`).
 
-In all functions `sizes` lists the number of nodes of each class, and v is in the first class. Each
-class needs two nodes if h > 0, since a class of one node has no edges within the class.
+In all functions `sizes` lists the number of nodes of each class, and v is in the first class. If
+h > 0, each class needs two nodes, since a single node cannot have a neighbor of its class.
 """
 
 from __future__ import annotations
@@ -26,18 +27,19 @@ from sympy.solvers.inequalities import solve_poly_inequality
 from acm.theory.theorem1 import h
 
 #: Maps (scaled RV, number of edges within classes) to the number of ways to draw them. An edge to
-#: another class has C − 1 ways. The scale of RV is (d + 1)² n (N − n) for a class of n nodes.
+#: another class can be drawn in C − 1 ways. RV is multiplied by (d + 1)² n (N − n), where the class
+#: of v has n nodes, so that it is an integer.
 Outcomes = Counter[tuple[int, int]]
-#: Maps (scaled row of ÂZ, number of edges within classes) to the number of ways to draw them.
+#: Maps ((d + 1) times a row of ÂZ, number of edges within classes) to the number of ways.
 Rows = Counter[tuple[tuple[int, ...], int]]
 
 
 @cache
 def outcomes(sizes: tuple[int, ...], degree: int, with_self: bool = True) -> Outcomes:
-    """Compute the exact distribution of RV for one node v of the first class over all draws.
+    """Compute the exact distribution of RV for one node v of the first class.
 
-    With `with_self` the mean over v's class includes v, as in definition 1. Without v the scale of
-    RV is (d + 1)² (n − 1) (N − n). The degree d ≥ 1 counts the edges that each node draws.
+    The degree d ≥ 1 is the number of edges that each node draws. With `with_self` the mean over the
+    class of v includes v, as in definition 1. Otherwise n − 1 replaces n in the scale of RV.
     """
     classes, n = len(sizes), sizes[0]
     within, across = n if with_self else n - 1, sum(sizes[1:])
@@ -48,7 +50,7 @@ def outcomes(sizes: tuple[int, ...], degree: int, with_self: bool = True) -> Out
         others = _add_draws(others, _row(classes, degree, label), size)
     result: Outcomes = Counter()
     for (v, v_edges), v_ways in row.items():
-        # RV depends on the sums of rows only through their products with v's row.
+        # RV depends only on the products of the two sums with v's row.
         same_products, other_products = Counter(), Counter()
         for (total, edges), ways in same.items():
             same_products[sum(a * (b + a * with_self) for a, b in zip(v, total)), edges] += ways
@@ -82,7 +84,7 @@ def third_central_moment(sizes: tuple[int, ...], degree: int, homophily: Fractio
 
 
 def below_half(sizes: tuple[int, ...], degree: int) -> sp.Set:
-    """Find the values of h in (0, 1) with P(RV ≥ 0) < ½, as intervals with algebraic ends."""
+    """Find all h in (0, 1) with P(RV ≥ 0) < ½, as exact intervals."""
     excess = probability(sizes, degree) - sp.Rational(1, 2)
     return sp.Union(*solve_poly_inequality(excess, "<")) & sp.Interval.open(0, 1)
 
@@ -90,10 +92,10 @@ def below_half(sizes: tuple[int, ...], degree: int) -> sp.Set:
 def limit_probability(classes: int, degree: int, homophily: Fraction) -> Fraction:
     r"""Compute the limit of P(RV ≥ 0) for large classes, for h ≠ h₀ = (d + 1 − C)/(C d).
 
-    The mean rows become constant, and RV has the sign of :math:`(h - h_0)(B - d h_0)`. B, the
-    number of neighbors of v in the class of v, is binomial with mean d h. If B = d h₀, the
-    vanishing variation of the mean rows decides, and both signs are equally likely. If also all
-    classes are equally frequent in v's row, RV is exactly zero.
+    The mean rows become constant, and RV has the sign of :math:`(h - h_0)(B - d h_0)`. B is the
+    number of neighbors of v in the class of v, and is binomial with mean d h. If B = d h₀, small
+    deviations of the mean rows decide, and both signs are equally likely. However, if all entries
+    of v's row are equal, RV is exactly zero.
     """
     center = Fraction(degree + 1 - classes, classes)  # d h₀
     side = 1 if homophily * degree > center else -1
@@ -103,8 +105,8 @@ def limit_probability(classes: int, degree: int, homophily: Fraction) -> Fractio
 def limits_at_minimizer(classes: int, degree: int) -> tuple[Fraction, Fraction]:
     """Compute the limits of `limit_probability` as h tends to h₀ > 0 from below and from above.
 
-    If C does not divide d + 1, the two limits add up to one. The bound of ½ then fails on one side
-    unless both limits are ½. For h₀ > 0 the degree must be at least C.
+    If C does not divide d + 1, the sum of the two limits is one. Then one limit is below ½, or both
+    are ½. The condition h₀ > 0 means d ≥ C.
     """
     minimizer = Fraction(degree + 1 - classes, classes * degree)
     return tuple(_limit_on_side(classes, degree, minimizer, side) for side in (-1, 1))
@@ -113,10 +115,10 @@ def limits_at_minimizer(classes: int, degree: int) -> tuple[Fraction, Fraction]:
 def two_class_probability(n: int, degree: int, homophily: Fraction) -> Fraction:
     """Compute P(RV ≥ 0) exactly for C = 2 classes of n nodes each.
 
-    RV has the sign of (2k + 1 − d)(n + k + B − d n) if k edges of v and B edges of the other nodes
-    stay within their class. B is binomial with d (2n − 1) draws.
+    RV has the sign of (2k + 1 − d)(n + k + B − d n), where k counts the edges of v within its
+    class. B counts these edges of all other nodes, and is binomial with d (2n − 1) draws.
     """
-    # Integers over one denominator, with h = p / (p + q), are faster than fractions.
+    # With h = p / (p + q), integers over one denominator are faster than fractions.
     p, q = homophily.numerator, homophily.denominator - homophily.numerator
     others = degree * (2 * n - 1)
     up_to, total = [], 0
@@ -138,7 +140,7 @@ def two_class_probability(n: int, degree: int, homophily: Fraction) -> Fraction:
 def simulate(
     rng: np.random.Generator, classes: int, n: int, degree: int, homophily: float, draws: int
 ) -> float:
-    """Simulate all edges independently and return the share of draws with RV ≥ 0."""
+    """Draw all edges of many random graphs; return the share of graphs with RV ≥ 0 for node v."""
     to_other = (1 - homophily) / (classes - 1)
     chance = np.full((classes, classes), to_other) + (homophily - to_other) * np.eye(classes)
 
@@ -150,15 +152,15 @@ def simulate(
     v = sums(0, 1)
     same = sums(0, n - 1) + v
     others = sum(sums(label, n) for label in range(1, classes))
-    # The scaled RV is an integer, so its sign is exact.
+    # RV times a common denominator is an integer, so its sign is exact.
     return float(((v * ((classes - 1) * same - others)).sum(axis=1) >= 0).mean())
 
 
 def _limit_on_side(classes: int, degree: int, p: Fraction, side: int) -> Fraction:
-    """Compute P((B − d h₀) · side > 0) plus the share of P(B = d h₀) in which RV ≥ 0."""
+    """Compute P(RV ≥ 0) for large classes; `side` is the sign of h − h₀."""
     total, per_class = Fraction(0), (degree + 1) // classes
     center = Fraction(degree + 1 - classes, classes)  # d h₀
-    # The probability that the other C − 1 classes have equal shares of the remaining edges.
+    # The probability that the other C − 1 classes have equally many of the remaining edges.
     even = Fraction(
         factorial(per_class * (classes - 1)),
         (factorial(per_class) * (classes - 1) ** per_class) ** (classes - 1),
@@ -195,7 +197,7 @@ def _row(classes: int, degree: int, label: int) -> Rows:
 
 
 def _add_draws(start: Rows, draw: Rows, times: int) -> Rows:
-    """Compute the distribution of a row plus several independent draws of another row."""
+    """Compute the distribution of `start` plus `times` independent draws of `draw`."""
     for _ in range(times):
         total: Rows = Counter()
         for (row, edges), ways in start.items():

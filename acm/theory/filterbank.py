@@ -1,7 +1,7 @@
-"""Study the filterbank of sections 2.1 and 4.2: spectra, their bounds, and reconstruction.
+"""Compute spectra, bounds of eigenvalues and energies of the filters (sections 2.1 and 4.2).
 
-A graph is a symmetric matrix of non-negative numbers: a SymPy matrix for proofs, a NumPy array for
-measurements.
+A graph is a symmetric adjacency matrix with non-negative weights. It is a SymPy matrix for exact
+results, or a NumPy array for floating-point results.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from acm.errors import UsageError
 def affinity(a: sp.Matrix, norm: str = "rw", renormalize: bool = False) -> sp.Matrix:
     """Compute `D⁻¹A` ("rw") or `D^{-1/2} A D^{-1/2}` ("sym") of section 2.1 exactly, `[N, N]`.
 
-    With `renormalize`, `A + I` and `D + I` replace `A` and `D`. A node without edges has a zero
-    row.
+    With `renormalize`, `A + I` and `D + I` replace `A` and `D`. An isolated node has a zero row.
 
     Raises:
         UsageError: If `a` is not symmetric or the normalization is unknown.
@@ -40,7 +39,7 @@ def affinity(a: sp.Matrix, norm: str = "rw", renormalize: bool = False) -> sp.Ma
 
 
 def symbolic_graph(n: int) -> sp.Matrix:
-    """Return the adjacency of the complete graph on `n` nodes with symbols as edge weights."""
+    """Return the adjacency matrix of a complete graph of `n` nodes with symbolic edge weights."""
     a = sp.zeros(n)
     for i, j in combinations(range(n), 2):
         a[i, j] = a[j, i] = sp.Symbol(f"a_{i + 1}{j + 1}", positive=True)
@@ -48,11 +47,11 @@ def symbolic_graph(n: int) -> sp.Matrix:
 
 
 def quadratic_forms(a: sp.Matrix, sign: int, renormalize: bool = False) -> tuple[sp.Expr, sp.Expr]:
-    r"""Return the quadratic form `xᵀ(I + sign·A_sym)x` and the equal sum of squares.
+    r"""Return the quadratic form `xᵀ(I + sign·A_sym)x`, and a sum of squares that equals it.
 
     The sum is :math:`\sum_{i<j} a_{ij}(x_i/\sqrt{d_i} + sign\; x_j/\sqrt{d_j})^2`. With
     renormalization each added self-loop contributes :math:`(1 + sign)^2/2 \cdot x_i^2/\tilde d_i`.
-    The sum is never negative for either sign, so the spectrum lies in :math:`[-1, 1]`. The graph
+    The sum is not negative for both signs, so the eigenvalues are in :math:`[-1, 1]`. The graph
     `a` must have no self-loops and no isolated nodes.
     """
     n = a.rows
@@ -66,7 +65,7 @@ def quadratic_forms(a: sp.Matrix, sign: int, renormalize: bool = False) -> tuple
 
 
 def multiplicity(matrix: sp.Matrix, eigenvalue: sp.Expr) -> int:
-    """Return the multiplicity `N − rank` of an eigenvalue of a diagonalizable matrix."""
+    """Return the multiplicity of an eigenvalue of a diagonalizable matrix, `N − rank(M − λI)`."""
     shifted = matrix - eigenvalue * sp.eye(matrix.rows)
     return matrix.rows - DomainMatrix.from_Matrix(shifted).to_field().rank()
 
@@ -75,16 +74,16 @@ def bipartite_components(a: np.ndarray) -> list[list[int]]:
     """Return the nodes of every bipartite component with at least one edge."""
     n = len(a)
     count, component = connected_components(a, directed=False)
-    # A component is bipartite exactly if its bipartite double cover has two components.
+    # A component is bipartite if and only if its bipartite double cover has two components.
     _, cover = connected_components(np.kron([[0, 1], [1, 0]], a), directed=False)
     members = (np.flatnonzero(component == c).tolist() for c in range(count))
     return [nodes for nodes in members if len(nodes) > 1 and cover[nodes[0]] != cover[nodes[0] + n]]
 
 
 def lower_bound(a: np.ndarray) -> float:
-    """Return Gershgorin's lower bound `(1 − d_max)/(1 + d_max)` of the eigenvalues of `Â`.
+    """Return `(1 − d_max)/(1 + d_max)`, a lower bound of the eigenvalues of `Â` (Gershgorin).
 
-    Row `i` of `Â_rw` has `1/(d_i + 1)` on the diagonal, and its other entries sum to
+    In row `i` of `Â_rw`, the diagonal entry is `1/(d_i + 1)`, and all other entries sum to
     `d_i/(d_i + 1)`. The graph must have no self-loops. Regular bipartite graphs attain the bound.
     """
     degree = float(a.sum(1).max())
@@ -92,22 +91,23 @@ def lower_bound(a: np.ndarray) -> float:
 
 
 def spectrum(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute ascending eigenvalues and orthonormal eigenvectors (columns) of `Â_sym`."""
+    """Compute the eigenvalues of `Â_sym`, ascending, and orthonormal eigenvectors (columns)."""
     a = a + np.eye(len(a))
     scale = np.sqrt(1 / a.sum(1))
     return np.linalg.eigh(scale[:, None] * a * scale)
 
 
 def energies(a: np.ndarray, x: np.ndarray) -> dict[str, np.ndarray]:
-    """Compute the energy of signals and of both filtered signals at every frequency.
+    """Compute the energy at every frequency of signals before and after both filters.
 
     Args:
         a: Adjacency, `[N, N]`, symmetric.
         x: Graph signals in columns, `[N, F]`.
 
     Returns:
-        `"frequency"`: ascending `1 − λ` of `Â_sym`, `[N]`. `"signal"`, `"low"` and `"high"`: the
-        energies `Σ_f (u_kᵀ h_f)²` of `h = x`, `h = Âx` and `h = (I − Â)x`, `[N]` each.
+        `"frequency"`: `1 − λ_k` for the eigenvalues `λ_k` of `Â_sym`, ascending, `[N]`. `"signal"`,
+        `"low"`, `"high"`: the energies `Σ_f (u_kᵀ h_f)²` of `h = x`, `Âx` and `(I − Â)x`, for the
+        eigenvectors `u_k`, `[N]` each.
     """
     values, vectors = spectrum(a)
     values, vectors = values[::-1], vectors[:, ::-1]

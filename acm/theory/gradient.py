@@ -3,10 +3,10 @@ r"""Derive the gradient of the simplified GCN (eq. (5) and Appendix B).
 .. math:: Y' = \hat A X W, \qquad Y = \mathrm{softmax}(Y'), \qquad
           \mathcal L = -\mathrm{tr}(Z^T \log Y)
 
-The softmax and the component form are derived for symbolic N and C, as sums of indexed terms. The
-chain rule is derived for symbolic N, F and C, as a matrix expression. `Layer` checks the whole
-gradient for matrices of fixed shape with a symbol in every entry. No derivation assumes that
-:math:`\hat A` is symmetric.
+There are three derivations. The gradient of the softmax and the component form use sums of indexed
+terms, for symbolic N and C. The chain rule uses matrix expressions, for symbolic N, F and C.
+`Layer` checks the complete gradient for matrices of fixed shape with a symbol in every entry. No
+derivation assumes that :math:`\hat A` is symmetric.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ N, F, C = sp.symbols("N F C", integer=True, positive=True)
 _i, _j, _c = sp.symbols("i j c", integer=True)
 _A, _Z, _Y, _Xt = map(IndexedBase, (r"\hat{A}", "Z", "Y'", r"\tilde{X}"))
 _LOGITS = Sum(_A[_i, _j] * _Xt[_j, _c], (_j, 1, N))
-#: Indices of the entry with respect to which the loss is differentiated.
+#: Indices of the entry by which the loss is differentiated.
 ROW, COLUMN = sp.symbols("j' c'", integer=True)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of the simplified GCN: `Â`, `X`, `W` and `Z`, of numbers or symbols.
+    """The matrices `Â`, `X`, `W` and `Z` of the simplified GCN, with numbers or symbols.
 
     Each row of `Z`, `[N, C]`, sums to one.
     """
@@ -39,7 +39,7 @@ class Layer:
 
     @classmethod
     def symbolic(cls, n: int, f: int, c: int) -> Layer:
-        """Build a layer with a symbol in every entry; only the rows of Z are constrained."""
+        """Build a layer with a symbol in every entry; the rows of Z sum to one."""
         free = _symbols("Z", n, c - 1)
         z = free.row_join(sp.ones(n, 1) - free * sp.ones(c - 1, 1))
         return cls(_symbols("A", n, n), _symbols("X", n, f), _symbols("W", f, c), z)
@@ -56,7 +56,7 @@ class Layer:
 
     @cached_property
     def loss(self) -> sp.Expr:
-        """Cross-entropy (eq. (2)), with log Y written as Y' − log(exp(Y') 1 1ᵀ)."""
+        """Cross-entropy loss (eq. (2)), with log Y written as Y' − log(exp(Y') 1 1ᵀ)."""
         sums = self.y_prime.applyfunc(sp.exp) * sp.ones(self.w.cols, 1)
         log_y = self.y_prime - sums.applyfunc(sp.log) * sp.ones(1, self.w.cols)
         return -(self.z.T * log_y).trace()
@@ -64,8 +64,9 @@ class Layer:
     def vanishes(self, expression: sp.Matrix | sp.Expr) -> bool:
         """Check whether an expression in the symbols of this layer is identically zero.
 
-        The check replaces the last exponential of row i by s_i, the row's denominator, minus the
-        other exponentials. Every denominator is then a monomial, so expanding decides.
+        Let s_i be the sum of the exponentials of row i. The check replaces the last exponential of
+        each row by s_i minus all other exponentials. Then every denominator is a monomial, and the
+        expression is zero if and only if `expand` returns zero.
         """
         exponential = {}
         for i in range(self.y_prime.rows):
@@ -90,7 +91,7 @@ def softmax(y_prime: sp.Matrix) -> sp.Matrix:
 
 
 def derivative(expression: sp.Expr, by: sp.Matrix) -> sp.Matrix:
-    """Differentiate a scalar with respect to each entry of a matrix of symbols."""
+    """Differentiate a scalar by each entry of a matrix of symbols."""
     return by.applyfunc(lambda entry: sp.diff(expression, entry))
 
 
@@ -106,36 +107,36 @@ def _inverse_sums(e: sp.Matrix) -> sp.Matrix:
 
 
 def directional(matrix: sp.Matrix, by: sp.Matrix, d: sp.Matrix) -> sp.Matrix:
-    """Compute the differential of a matrix, the sum over entries of ∂/∂(`by` entry) · `d` entry."""
+    """Compute the differential Σ_k ∂matrix/∂by_k · d_k, where k runs over the entries of `by`."""
     return matrix.applyfunc(lambda m: sum(sp.diff(m, s) * ds for s, ds in zip(by, d)))
 
 
 def softmax_gradient() -> sp.Expr:
-    """Derive dL/dY' = softmax − Z at entry (j', c') for symbolic N and C."""
+    """Derive the entry (j', c') of dL/dY', which is softmax(Y') − Z, for symbolic N and C."""
     return _evaluate_deltas(sp.diff(_indexed_loss(_Y[_i, _c]), _Y[ROW, COLUMN]))
 
 
 def component_gradient() -> sp.Expr:
-    """Derive dL/dX̃ at entry (j', c') for symbolic N and C from the component-wise loss."""
+    """Derive the entry (j', c') of dL/dX̃ for symbolic N and C, where X̃ = XW."""
     return _evaluate_deltas(sp.diff(_indexed_loss(_LOGITS), _Xt[ROW, COLUMN]))
 
 
 def component_claim(transpose: bool = True, sign: int = 1) -> sp.Expr:
-    """Write entry (j', c') of ±Âᵀ(Y − Z) or ±Â(Y − Z) in the form of `component_gradient`."""
+    """Return the entry (j', c') of ±Âᵀ(Y − Z) or ±Â(Y − Z), written as in `component_gradient`."""
     y = sp.exp(_LOGITS.subs(_c, COLUMN)) / Sum(sp.exp(_LOGITS), (_c, 1, C))
     a = _A[_i, ROW] if transpose else _A[ROW, _i]
     return sign * (Sum(y * a, (_i, 1, N)) - Sum(a * _Z[_i, COLUMN], (_i, 1, N)))
 
 
 def chain_rule() -> tuple[sp.Expr, sp.Expr]:
-    """Derive dL/dW from dL = tr(Gᵀ Â X dW) with G = dL/dY', and return both it and Xᵀ Âᵀ G."""
+    """Return dL/dW, derived from dL = tr(Gᵀ Â X dW) with G = dL/dY', and the claim Xᵀ Âᵀ G."""
     a, x = sp.MatrixSymbol(r"\hat{A}", N, N), sp.MatrixSymbol("X", N, F)
     g, dw = sp.MatrixSymbol("G", N, C), sp.MatrixSymbol("dW", F, C)
     return sp.diff(sp.Trace(g.T * a * x * dw), dw), x.T * a.T * g
 
 
 def component_lines(layer: Layer, row: int, column: int) -> list[sp.Expr]:
-    """Return Appendix B's five lines for dL/dX̃ at one entry; `layer.x` is X̃ and `layer.w` is I."""
+    """Return the five lines of Appendix B for one entry of dL/dX̃; layer.x is X̃, layer.w is I."""
     a, z, y = layer.a, layer.z, layer.y
     terms = []
     for i in range(a.rows):
@@ -153,7 +154,7 @@ def component_lines(layer: Layer, row: int, column: int) -> list[sp.Expr]:
 
 
 def path() -> Layer:
-    """Build a path of three nodes with X = I and labels 1, 1, 2: its Â_rw is not symmetric."""
+    """Build the layer of a path of three nodes (Â_rw is not symmetric), X = I, labels 1, 1, 2."""
     a = sp.Matrix([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
     a = sp.diag(*[sp.Rational(1, sum(a.row(i))) for i in range(3)]) * a
     return Layer(a, sp.eye(3), _symbols("W", 3, 2), sp.Matrix([[1, 0], [1, 0], [0, 1]]))
@@ -171,13 +172,13 @@ def _true_logit(layer: Layer, i: int) -> sp.Expr:
 
 
 def _indexed_loss(logits: sp.Expr) -> sp.Expr:
-    """Return the loss of Appendix B, simplified by Σ_c Z_ic = 1; i and c index the logits."""
+    """Return the loss of Appendix B, simplified with Σ_c Z_ic = 1, for logits indexed by i, c."""
     true_logits = Sum(_Z[_i, _c] * logits, (_c, 1, C), (_i, 1, N))
     return Sum(sp.log(Sum(sp.exp(logits), (_c, 1, C))), (_i, 1, N)) - true_logits
 
 
 def _evaluate_deltas(expression: sp.Expr) -> sp.Expr:
-    """Evaluate Kronecker deltas, given 1 ≤ j' ≤ N and 1 ≤ c' ≤ C."""
+    """Evaluate all Kronecker deltas in an expression, assuming 1 ≤ j' ≤ N and 1 ≤ c' ≤ C."""
     while True:
         evaluated = expression.doit().replace(
             lambda e: isinstance(e, sp.Piecewise), lambda e: e.args[0].expr

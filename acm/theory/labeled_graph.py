@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of the paper about a figure: its section, our wording and an exact check."""
+    """A statement of the paper about a figure, in our words, and an exact check."""
 
     section: str
     text: str
@@ -21,9 +21,9 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A graph of a figure: the class of each node, undirected edges, and where nodes are drawn.
+    """The graph of a figure: class of each node, undirected edges, and positions in the drawing.
 
-    The features are the one-hot codes of the classes. All matrices hold fractions.
+    The features are the one-hot labels. All matrices have entries of type `Fraction`.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Example:
 
     @cached_property
     def adjacency(self) -> np.ndarray:
-        """`A`, `[N, N]`."""
+        """Adjacency matrix `A`, `[N, N]`."""
         pairs = {frozenset(edge) for edge in self.edges}
         return np.array([[Fraction({u, v} in pairs) for u in self.nodes] for v in self.nodes])
 
@@ -55,13 +55,13 @@ class Example:
 
     @cached_property
     def similarity(self) -> dict[str, np.ndarray]:
-        """`S(Â, Z)` for channel "low" and `S(I − Â, Z)` for channel "high", `[N, N]`."""
+        """Similarity matrices, `[N, N]`: `S(Â, Z)` under "low" and `S(I − Â, Z)` under "high"."""
         low = self.low_pass() @ self.labels
         high = self.labels - low
         return {"low": low @ low.T, "high": high @ high.T}
 
     def weight(self, channel: str, v: int, u: int) -> Fraction:
-        """Return the weight that node `v` assigns to node `u` in the similarity matrix."""
+        """Return the entry (v, u) of the similarity matrix: the weight that `v` assigns to `u`."""
         return self.similarity[channel][self.nodes.index(v), self.nodes.index(u)]
 
     def members(self, label: int) -> list[int]:
@@ -69,7 +69,7 @@ class Example:
         return [node for node, c in self.classes.items() if c == label]
 
     def means(self, channel: str, v: int) -> tuple[Fraction, Fraction]:
-        """Return the mean weights of `v` over its class (with `v`) and over the other classes."""
+        """Return the mean weight of `v` to its class (including `v`) and to the other classes."""
         same = self.members(self.classes[v])
         groups = same, [u for u in self.nodes if u not in same]
         return tuple(sum(self.weight(channel, v, u) for u in g) / len(g) for g in groups)
@@ -79,7 +79,7 @@ class Example:
         return [b if a == v else a for a, b in self.edges if v in (a, b)]
 
     def same_class_share(self, v: int) -> Fraction:
-        """Return the share of neighbors of `v` that have the class of `v`."""
+        """Return the fraction of the neighbors of `v` that have the class of `v`."""
         same = [self.classes[u] == self.classes[v] for u in self.neighbors(v)]
         return Fraction(sum(same), len(same))
 

@@ -1,11 +1,13 @@
-r"""Derive and simulate Theorem 1: which homophily makes aggregation least informative (App. D).
+r"""Derive and simulate Theorem 1: the homophily at which aggregation is worst (App. D).
 
-In the model of the theorem each node of a graph with C classes draws d neighbors independently.
-A neighbor has the node's class with probability h, and the other classes are equally likely. A row
-of :math:`\hat A_{rw} Z` is :math:`(e_{c_v} + n_v)/(d + 1)` with multinomial counts :math:`n_v`.
+In the theorem's random graphs, each node draws d neighbors independently. There are C classes. A
+neighbor has the node's class with probability h, and all other classes are equally likely. Row v of
+:math:`\hat A_{rw} Z` is :math:`(e_{c_v} + n_v)/(d + 1)` with multinomial counts :math:`n_v`. The
+theorem is about :math:`g(h) = E[S_{v,u_1}] - E[S_{v,u_2}]` with :math:`S = S(\hat A, Z)`, where
+:math:`u_1` has the class of v and :math:`u_2` another class.
 
-The module derives expectations symbolically and, for fixed C and d, by enumerating all draws. The
-simulations cover the directed graphs of the theorem and undirected graphs.
+The module derives expectations symbolically and, for fixed C and d, by enumeration of all draws.
+The simulations cover the directed graphs of the theorem, and undirected graphs.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def mean_row() -> tuple[sp.Expr, sp.Expr]:
 
 
 def expected_similarity(same: bool) -> sp.Expr:
-    """Derive E[S(Â, Z)_{v,u}] for independent rows v and u of one class (`same`) or of two."""
+    """Derive E[S(Â, Z)_{v,u}] for independent rows of nodes of the same class or of two classes."""
     to_same, to_other = mean_row()
     if same:
         return to_same**2 + (C - 1) * to_other**2
@@ -41,7 +43,7 @@ def enumerated_similarity(classes: int, degree: int, same: bool) -> sp.Poly:
     """Compute E[S(Â, Z)_{v,u}] as a polynomial in h by enumerating every draw of both rows."""
     v_class, u_class = 0, 0 if same else 1
     draws = list(product(range(classes), repeat=degree))
-    total: Counter[int] = Counter()  # by the number of edges within classes
+    total: Counter[int] = Counter()  # keys: numbers of edges within classes
     for v, u in product(draws, draws):
         row_v = np.bincount([v_class, *v], minlength=classes)
         row_u = np.bincount([u_class, *u], minlength=classes)
@@ -73,17 +75,17 @@ def fixed_intra() -> sp.Expr:
 
 
 def minimizers_fixed_intra() -> list[sp.Expr]:
-    """Derive all stationary points of `fixed_intra`."""
+    """Derive all stationary points in h of `fixed_intra`."""
     return [sp.simplify(p) for p in sp.solve(sp.numer(sp.diff(fixed_intra(), h).factor()), h)]
 
 
 def row_variance() -> sp.Expr:
-    """Return the variance d(1 − Σ_c p_c²)/(d + 1)² of a row, which u = v adds to E[S_vu]."""
+    """Return the variance of a row, d(1 − Σ_c p_c²)/(d + 1)², by which E[S_vv] is larger."""
     return d * (1 - h**2 - (1 - h) ** 2 / (C - 1)) / (d + 1) ** 2
 
 
 def minimizer_with_self(n: sp.Expr | int) -> sp.Expr:
-    """Derive the minimizer of E[RV] for fixed d if the mean over n nodes of a class includes v."""
+    """Derive the minimizer in h of E[RV] if the mean over the n nodes of v's class includes v."""
     (point,) = sp.solve(sp.diff(difference() + row_variance() / n, h), h)
     return sp.factor(point)
 
@@ -91,7 +93,7 @@ def minimizer_with_self(n: sp.Expr | int) -> sp.Expr:
 def simulate_pairs(
     rng: np.random.Generator, classes: int, degree: int, homophily: float, draws: int
 ) -> tuple[float, float]:
-    """Simulate g(h) with independent rows of v, u₁ and u₂; return the mean and standard error."""
+    """Estimate g(h) from independent rows of v, u₁ and u₂; return the mean and standard error."""
 
     def rows(labels: np.ndarray) -> np.ndarray:
         counts = np.zeros((draws, classes), dtype=np.int64)
@@ -113,9 +115,9 @@ def draw_rows(
 ) -> np.ndarray:
     """Draw a random graph in which node v has class v // n, and return ÂZ, `[C n, C]`.
 
-    In the "directed" model, the theorem's, each node draws d neighbors. The "undirected" model
-    matches all nodes in pairs d times, so that each node has d neighbors; n must be even. The
-    "symmetrized" model adds the reverse of each directed edge, so that degrees vary around 2d.
+    The "directed" model is that of the theorem: each node draws d neighbors. The "undirected" model
+    draws d perfect matchings of all nodes, so that each node has d neighbors; n must be even. The
+    "symmetrized" model adds the reverse of each directed edge, so that the mean degree is 2d.
 
     Raises:
         UsageError: If the model is unknown.
@@ -129,7 +131,7 @@ def draw_rows(
         within = rng.random((size, degree)) < homophily
         shift = np.where(within, 0, rng.integers(1, classes, (size, degree)))
         inside = rng.integers(0, n - 1, (size, degree))
-        inside += within & (inside >= (np.arange(size) % n)[:, None])  # skips the node itself
+        inside += within & (inside >= (np.arange(size) % n)[:, None])  # excludes the node itself
         inside = np.where(within, inside, rng.integers(0, n, (size, degree)))
         ends = (y[:, None] + shift) % classes * n + inside
     source = np.repeat(np.arange(size), degree)
@@ -145,10 +147,10 @@ def simulate_graphs(
     rng: np.random.Generator, model: str, classes: int, n: int, degree: int, homophily: float,
     graphs: int, with_self: bool = False,
 ) -> tuple[float, float]:  # fmt: skip
-    """Simulate the mean of RV over all nodes, and its standard error over the graphs.
+    """Estimate the mean of RV over all nodes; return the mean and standard error over graphs.
 
-    RV of node v is its mean S(Â, Z)_{v,u} over its class minus that over the others. With
-    `with_self` the mean over the class includes v, as in definition 1.
+    RV of node v is the mean of S(Â, Z)_{v,u} over the nodes u of v's class, minus the mean over all
+    other u. With `with_self` the mean over the class includes v, as in definition 1.
     """
     means = []
     for _ in range(graphs):
@@ -164,10 +166,10 @@ def simulate_graphs(
 def fitted_minimizer(
     rng: np.random.Generator, model: str, classes: int, n: int, degree: int, times: int = 20
 ) -> tuple[float, float]:
-    """Fit the minimizer of the simulated mean of RV for a fixed degree, and its standard error.
+    """Estimate the minimizer of E[RV] for a fixed degree; return the mean and standard error.
 
-    Since g is a parabola in h, each of the `times` fits takes a parabola through six levels of
-    homophily with eight graphs each.
+    Since g is a parabola in h, each of the `times` estimates fits a parabola to simulations at six
+    levels of homophily, with eight graphs each.
     """
     levels = np.linspace(0.02, 0.42, 6)
     minimizers = []
@@ -179,9 +181,9 @@ def fitted_minimizer(
 
 
 def minimizer_symmetrized(classes: int, intra: float) -> float:
-    """Compute the minimizer of g for d = d_intra/h if each directed edge is also reversed.
+    """Compute the minimizer of g for d = d_intra/h if the reverse of each edge is added.
 
-    A node then has d + R neighbors, where R is Poisson with mean d. The mean row of the node is
+    Then a node has d + R neighbors, where R is Poisson with mean d. The expected row of the node is
     uniform if h + (1 − h) E[1/(1 + d + R)] = 1/C.
     """
 
@@ -194,13 +196,13 @@ def minimizer_symmetrized(classes: int, intra: float) -> float:
 
 
 def _matching(rng: np.random.Generator, y: np.ndarray, n: int, homophily: float) -> np.ndarray:
-    """Draw a perfect matching in which a node and its mate share their class with probability h."""
+    """Draw a perfect matching in which two matched nodes have one class with probability h."""
     mate = np.full(len(y), -1)
     within = rng.random(len(y)) < homophily
     for start in range(0, len(y), n):
         block = start + rng.permutation(n)
         inside, outside = [*block[within[block]]], [*block[~within[block]]]
-        if len(inside) % 2:  # one node has no mate, so one node joins or leaves with equal chance
+        if len(inside) % 2:  # make the number even: add or remove one node, with equal chance
             if outside and rng.random() < 0.5:
                 inside.append(outside.pop())
             else:
@@ -211,7 +213,7 @@ def _matching(rng: np.random.Generator, y: np.ndarray, n: int, homophily: float)
         clashes = np.flatnonzero(y[unmatched[::2]] == y[unmatched[1::2]])
         if not len(clashes):
             break
-        # Shuffle the pairs within a class together with about as many random pairs.
+        # Shuffle the pairs of equal class together with about as many random pairs.
         pairs = np.union1d(clashes, rng.integers(0, len(unmatched) // 2, len(clashes) + 1))
         positions = np.concatenate([2 * pairs, 2 * pairs + 1])
         unmatched[positions] = unmatched[rng.permutation(positions)]

@@ -5,8 +5,8 @@ With :math:`X = Z` a row of :math:`(I - \hat A) Z` is :math:`e_{c_v} - W_v`, whe
 proof uses only :math:`0 \le W_v^c` and :math:`\sum_c W_v^c = 1`. Both hold for every
 row-stochastic :math:`\hat A`, so the theorem covers directed and weighted graphs.
 
-Graphs are adjacency matrices of non-negative integers, in which row v lists the nodes that v
-aggregates. Â adds one self-loop to every node. All decisions are exact.
+A graph is an adjacency matrix of non-negative integers; row v contains the neighbors that node v
+aggregates. Â adds one self-loop to every node. All comparisons are exact.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from acm.errors import UsageError
 def symbolic_similarity(classes: int, same: bool) -> sp.Expr:
     """Derive S(I − Â, Z)_{v,u} for v in class 0 and u in class 0 (`same`) or 1.
 
-    The entries of W_v and W_u for other classes are non-negative symbols. The entry for the node's
-    class is one minus their sum.
+    The entries of W_v and W_u for classes other than the node's are non-negative symbols. The entry
+    for the node's class is one minus the sum of these symbols.
     """
     rows = []
     for node, label in (("v", 0), ("u", 0 if same else 1)):
@@ -38,7 +38,7 @@ def symbolic_similarity(classes: int, same: bool) -> sp.Expr:
 
 
 def printed_similarity(same: bool) -> sp.Expr:
-    """Return the last line of Appendix E for C = 2, in the symbols of `symbolic_similarity`."""
+    """Return the last line of the proof in Appendix E, for C = 2, with the same symbols."""
     v = sp.Symbol("W_v^1", nonnegative=True)
     u = sp.Symbol(f"W_u^{1 if same else 0}", nonnegative=True)
     if same:  # Σ_{c ≠ c_v} W_v^c W_u^c + (1 − W_v^{c_v})(1 − W_u^{c_v})
@@ -48,8 +48,8 @@ def printed_similarity(same: bool) -> sp.Expr:
 
 
 def distinguishable(adjacency: np.ndarray, y: np.ndarray) -> list[bool]:
-    """Check definition 2 exactly for each node, with X = Z and Â_rw; each class must occur."""
-    # Python integers do not overflow.
+    """Check definition 2 exactly for each node, with X = Z and Â_rw; no class may be empty."""
+    # Entries are Python integers (dtype object), which do not overflow.
     z = np.eye(max(y) + 1, dtype=object)[list(y)]
     tilde = adjacency.astype(object) + np.eye(len(z), dtype=object)
     same, other = _sums(_scaled_rows(tilde, z, lcm(*tilde.sum(axis=1))), z)
@@ -57,22 +57,22 @@ def distinguishable(adjacency: np.ndarray, y: np.ndarray) -> list[bool]:
 
 
 def _scaled_rows(tilde: np.ndarray, z: np.ndarray, scale: int) -> np.ndarray:
-    """Compute (I − Â) Z times `scale`, a multiple of all degrees, in integers."""
+    """Compute the integer matrix `scale` · (I − Â) Z; all degrees must divide `scale`."""
     return scale * z - (scale // tilde.sum(axis=1))[:, None] * (tilde @ z)
 
 
 def _sums(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sum each node's similarities to its class and to the others, from the rows of (I − Â) Z."""
+    """Return each node's sum of similarities to its own class, and to all other classes."""
     per_class = rows @ (z.T @ rows).T
     same = (per_class * z).sum(axis=1)
     return same, per_class.sum(axis=1) - same
 
 
 def random_graph(rng: np.random.Generator, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a random graph of one of many kinds, with labels in which every class occurs.
+    """Draw a random graph of a random type, and labels in which every class occurs.
 
-    Graphs are undirected or directed, sparse to complete, and may have self-loops, weights, several
-    components and isolated nodes. Trees, stars and bipartite graphs occur.
+    Graphs can be undirected or directed, sparse or complete, and weighted. They can have
+    self-loops, several components and isolated nodes. Some are trees, stars or bipartite graphs.
     """
     size = int(rng.integers(classes, 13))
     shape = rng.choice(["random", "tree", "star", "bipartite"])
@@ -106,8 +106,8 @@ def random_share(
 ) -> float:
     """Simulate the mean DD of undirected random graphs with one large and C − 1 small classes.
 
-    Each graph has a mean degree of 6 and a third of its nodes in the large class. An edge between
-    two different small classes is `cross` times as likely as one between any other two nodes.
+    The expected mean degree is 6, and the large class has a third of the nodes. An edge between
+    two different small classes is `cross` times as likely as an edge between any other two nodes.
     """
     small = np.arange(nodes - nodes // 3) % (classes - 1) + 1
     y = np.concatenate([np.zeros(nodes // 3, dtype=np.int64), small])
@@ -132,17 +132,17 @@ class Counterexample(NamedTuple):
 def counterexamples(
     nodes: int, classes: int, norm: str = "rw", directed: bool = False, connected: bool = True
 ) -> Iterator[Counterexample]:
-    """Search all simple graphs with N nodes for DD < 1, and yield those with fewest edges first.
+    """Yield all simple graphs with N nodes and DD < 1, by increasing number of edges.
 
-    The search tries all labelings up to the names of classes. N is at most 5, or 4 if directed; in
-    a directed graph i aggregates j along edge (i, j). The symmetric filter, `norm="sym"`, is for
-    undirected graphs.
+    The search tries all labelings up to renaming of classes. It is feasible up to N = 5, or N = 4
+    for directed graphs. In a directed graph, edge (i, j) means that i aggregates j. The symmetric
+    filter, `norm="sym"`, needs undirected graphs.
 
     Raises:
         UsageError: If the normalization is unknown or "sym" is combined with directed graphs.
     """
     if norm not in ("rw", "sym") or (norm == "sym" and directed):
-        raise UsageError(f"norm {norm!r} is not supported; choose 'rw', or 'sym' if undirected")
+        raise UsageError(f"norm {norm!r} is not supported; choose 'rw' (or 'sym' if undirected)")
     pairs = [(i, j) for i in range(nodes) for j in range(nodes) if i < j or (directed and i != j)]
     labelings = list(_labelings(nodes, classes))
     scale = lcm(*range(1, nodes + 1))
@@ -169,7 +169,7 @@ def counterexamples(
 def smallest_counterexample(
     classes: int, norm: str = "rw", directed: bool = False, connected: bool = True
 ) -> Counterexample:
-    """Return the first counterexample with the fewest nodes and, among these, the fewest edges."""
+    """Return a counterexample with the fewest nodes and, for this size, the fewest edges."""
     searches = (counterexamples(n, classes, norm, directed, connected) for n in count(classes))
     return next(chain.from_iterable(searches))
 
@@ -185,7 +185,7 @@ def symmetric_similarity(tilde: np.ndarray, y: tuple[int, ...], classes: int) ->
 
 
 def _failing_symmetric(tilde: np.ndarray, y: tuple[int, ...], z: np.ndarray) -> list[int]:
-    """Return the nodes that violate definition 2 for Â_sym, with exact roots near zero."""
+    """Return the nodes that violate definition 2 for Â_sym; values near zero are exact."""
     degree = tilde.sum(axis=1)
     same, other = _sums(z - (tilde / np.sqrt(np.outer(degree, degree))) @ z, z)
     margins = np.array([same, -other])
@@ -199,7 +199,7 @@ def _failing_symmetric(tilde: np.ndarray, y: tuple[int, ...], z: np.ndarray) -> 
 
 
 def _labelings(nodes: int, classes: int) -> Iterator[tuple[int, ...]]:
-    """Yield all divisions of the nodes into C classes, numbered in order of first occurrence."""
+    """Yield all labelings with C classes that are numbered in order of first occurrence."""
     for y in product(range(classes), repeat=nodes):
         firsts = [y.index(c) for c in range(classes) if c in y]
         if len(firsts) == classes and firsts == sorted(firsts):

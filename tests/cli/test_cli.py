@@ -369,7 +369,7 @@ def test_a_folder_is_no_file_of_models(form, tmp_path):
     asked = form.format(name="folder", whole=tmp_path / "folder")
     done = acm("models", "GCN", cwd=tmp_path, env={"ACM_MODELS": asked})
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"acm: ACM_MODELS names {asked!r}, ")
+    assert done.stderr.startswith(f"acm: ACM_MODELS lists {asked!r}, ")
     assert "folder" in done.stderr.split("(")[1] and "path of a .py file" in done.stderr
 
 

@@ -72,7 +72,7 @@ def test_the_sentence_names_misprints_and_gaps():
         assert f"the whole row is that of ACM-{model}" in misprint.sentence()
         assert "most likely a misprint" in misprint.sentence()
     assert "outside the printed search range" in recipe("GCNII*", "film").sentence()
-    assert "5e-6,1e-5: the first is used" in recipe("GCNII", "deezer-europe").sentence()
+    assert "5e-6,1e-5: we use the first" in recipe("GCNII", "deezer-europe").sentence()
     assert recipe("GAT", "cora").sentence().startswith("not published; chosen because")
     assert recipe("GAT", "texas").sentence() == (
         "not published; the best by validation of 12 configurations (results/searches.csv)"
@@ -121,7 +121,7 @@ def test_only_a_finished_search_replaces_a_misprint(monkeypatch):
     assert recipe("SGC-1", "pubmed").sentence() == (
         "not published; the best by validation of 3 configurations (results/searches.csv);"
         ' not as in Appendix A.4, hyperparameters of the baselines, PubMed, row "SGC-1":'
-        " the whole row is that of ACM-SGC-1, result included: most likely a misprint"
+        " the whole row equals that of ACM-SGC-1, including the result: most likely a misprint"
     )
 
 

@@ -91,10 +91,10 @@ def test_a_cell_without_a_number_says_why():
             lambda: printed("statistics", row="H_edg", dataset="cora"),
             r"row 'H_edg' in table statistics \(did you mean H_edge\?\)",
         ),
-        (lambda: printed("sota", model="GCN"), r"11 cells .* say also which column \(Cornell"),
+        (lambda: printed("sota", model="GCN"), r"11 cells .* also give column \(Cornell"),
         (
             lambda: printed("ablation", model="GCN", components="LP+HP+Mixing", dataset="film"),
-            r"^0 cells in table ablation have all these names$",
+            r"^0 cells in table ablation match all keywords$",
         ),
         (
             lambda: hyperparameters("GCN", "deezer-europe"),
@@ -146,7 +146,7 @@ def test_of_several_weight_decays_all_are_kept_and_the_first_is_used():
     found = hyperparameters("ACM-SGC-1", "deezer-europe")
     assert found.weight_decays == (0, 5e-6, 1e-5, 5e-5)
     assert found.weight_decay == 0
-    assert "weight_decay is printed as 0,5e-6,1e-5,5e-5: the first is used" in [
+    assert "weight_decay is printed as 0,5e-6,1e-5,5e-5: we use the first" in [
         n.text for n in found.notes
     ]
 
@@ -180,7 +180,7 @@ def test_a_range_read_otherwise_than_printed_says_so():
     assert any("{0.1,0.2,0.3,0,4,0.5}" in note for note in found.notes)
     second = search_space("ablation", "ACMII-GCN no mixing")
     assert second == search_space("ablation", "ACM-GCN no mixing")
-    assert any("names no row for ACMII-GCN no mixing" in note for note in second.notes)
+    assert any("no printed row names ACMII-GCN no mixing" in note for note in second.notes)
 
 
 def test_places_are_what_a_reader_can_look_up():

@@ -110,7 +110,7 @@ def test_values_outside_the_printed_ranges_are_noted():
     )
     zero = hyperparameters("FAGCN", "squirrel", "fixed")
     assert ("outside_range", "lr 0.0 is outside the printed search range") in zero.notes
-    assert ("not_in_model", "heads 8 is printed for a model that has none") in (
+    assert ("not_in_model", "heads 8 is printed, but the model has no heads") in (
         hyperparameters("H2GCN", "film").notes
     )
     assert hyperparameters("ACM-GCN", "cornell").notes == ()

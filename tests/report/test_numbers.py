@@ -62,4 +62,4 @@ def test_only_what_is_broken_is_shown_otherwise_than_it_is_printed():
         column="average total time",
     )  # fmt: skip
     assert (time.text, time.shown) == ("11.36ms/2.30", "2.3s")
-    assert time.misprint == "printed as “11.36ms/2.30”: a broken cell"
+    assert time.misprint == "printed as “11.36ms/2.30”: a typing error"
