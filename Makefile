@@ -1,29 +1,29 @@
-# `make book` and `make test` set up all they need in .venv, with nothing but Python and pip.
-# Another Python: make book PYTHON=python3.12
+# `make book` and `make test` create .venv and install all dependencies into it with pip.
+# To use another Python: make book PYTHON=python3.12
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-# What the environment was made from. A stamp is a file named after this: a checkout that was
-# moved, another Python or an edited pyproject.toml asks for another stamp, and nothing else does.
+# Each stamp is an empty file. Its name encodes the Python, the folder and pyproject.toml, so that
+# make installs again if one of these three changes.
 FROM_PYTHON := $(shell $(PYTHON) -c 'import os, sys, zlib; \
 	print(zlib.crc32(repr((sys.version, sys.base_prefix, os.getcwd())).encode()))')
 FROM_PROJECT := $(shell cksum < pyproject.toml | cut -d ' ' -f 1)
 MADE := $(VENV)/made-$(FROM_PYTHON)
 INSTALLED := $(MADE)-$(FROM_PROJECT)
 
-# One thread a process: pytest and the notebooks share the cores between processes.
+# One thread per process, because pytest runs one process per core.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: help book notebooks test clean
 .SUFFIXES:
 
 help:
-	@echo 'make book       execute what is missing or stale, build the book: _build/html/index.html'
-	@echo 'make test       run every test and hold every notebook against its committed outputs'
-	@echo 'make notebooks  execute every notebook anew'
+	@echo 'make book       execute missing or stale notebooks, build _build/html/index.html'
+	@echo 'make test       run all tests, compare every notebook with its committed outputs'
+	@echo 'make notebooks  execute every notebook again'
 	@echo 'make clean      remove the built book and the environment'
 
 book: $(INSTALLED)

@@ -1,7 +1,7 @@
-"""Adaptive Channel Mixing for graph neural networks: the companion to Luan et al. (2021).
+"""Adaptive channel mixing for graph neural networks, a companion to Luan et al. (2021).
 
-`acm.data`, `acm.filters`, `acm.metrics`, `acm.nn` and `acm.training` are the core. They are
-imported on first use, so that `import acm` and `acm --help` do not import PyTorch.
+The core packages are `acm.data`, `acm.filters`, `acm.metrics`, `acm.nn` and `acm.training`. Python
+imports each core package on first use, so that `import acm` and `acm --help` do not load PyTorch.
 """
 
 from importlib import import_module

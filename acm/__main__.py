@@ -1,4 +1,4 @@
-"""`python -m acm`: the command line without its script."""
+"""Run the `acm` command as `python -m acm`."""
 
 import sys
 

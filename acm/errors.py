@@ -1,4 +1,4 @@
-"""Errors of user input, and the argument checks that every room shares."""
+"""Define the error for wrong user input, and argument checks that all packages of `acm` use."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from numbers import Integral
 
 
 class UsageError(ValueError):
-    """Report bad input in one line: what is wrong, and what is valid.
+    """Report wrong input: one line says which input is wrong and which input is valid.
 
-    The command line prints the line and exits with code 2. In Python it is a `ValueError`.
+    The command line prints this line and exits with code 2. In Python the error is a `ValueError`.
     """
 
 
 def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> UsageError:
-    """Return the error for a name that is not valid; the error suggests the nearest valid name.
+    """Return the error for an invalid name. The message suggests the most similar valid name.
 
-    `kind` says in the singular what the name refers to: "model". `where` says where it was used.
+    `kind` says what is named, in the singular: "model". `where` follows the name in the message.
     """
-    import difflib  # imported here because only an error needs it
+    import difflib  # imported here because only an error needs this module
 
     spelling = {v.casefold(): v for v in valid}
     near = difflib.get_close_matches(str(name).casefold(), spelling, n=1)
@@ -30,13 +30,13 @@ def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> U
 
 
 def check_whole(label: str, value: object, least: int) -> None:
-    """Raise `UsageError` unless `value` is a whole number of at least `least`."""
+    """Raise `UsageError` if `value` is not a whole number, or is smaller than `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise UsageError(f"{label}={value!r}: a whole number from {least} up")
+        raise UsageError(f"{label}={value!r}: a whole number from {least} up is needed")
 
 
 def as_float(value: float) -> float:
-    """Convert a number to a float; a whole number that is too large becomes an infinity."""
+    """Convert a number to a float. An integer that is too large for a float becomes ±infinity."""
     try:
         return float(value)
     except OverflowError:

@@ -1,8 +1,8 @@
-"""ACM-GCN as it is usually written, one run at a time: what the engine is held against.
+"""Two simple implementations of ACM-GCN, with which `cell.py` compares the trainer of `acm`.
 
-`Dense` follows the authors' way (N x N matrices of both filters, dense features), `Plain` is what a
-user of PyTorch Geometric would write. Both are the function that `acm.nn.build("ACM-GCN", …)` is:
-a test copies the weights over and compares.
+`Dense` follows the authors' code: both filters are N x N matrices, and the features are dense.
+`Plain` is what a user of PyTorch Geometric would write. A test copies weights between each baseline
+and `acm.nn.build("ACM-GCN", …)`, and checks that the outputs are equal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TEMPERATURE = 3.0
 
 
 class DenseLayer(nn.Module):
-    """One ACM layer on N x N filters; a weight matrix for each channel."""
+    """One ACM layer with N x N filters and one weight matrix per channel."""
 
     def __init__(self, in_channels: int, out_channels: int):
         super().__init__()
@@ -36,7 +36,7 @@ class DenseLayer(nn.Module):
         self.weight_mix = nn.Parameter(torch.empty(3, 3).uniform_(-(3**-0.5), 3**-0.5))
 
     def forward(self, x: Tensor, low: Tensor, high: Tensor) -> Tensor:
-        """The mixed output, `[N, F_out]`, from `x`, `[N, F_in]`, and both filters, `[N, N]`."""
+        """Return the mixed output `[N, F_out]` for `x` `[N, F_in]` and both filters `[N, N]`."""
         h_low = torch.relu(torch.mm(low, torch.mm(x, self.weight_low)))
         h_high = torch.relu(torch.mm(high, torch.mm(x, self.weight_high)))
         h_identity = torch.relu(torch.mm(x, self.weight_identity))
@@ -45,7 +45,7 @@ class DenseLayer(nn.Module):
 
 
 class PlainLayer(MessagePassing):
-    """One ACM layer as message passing; a bias-free linear map for each channel."""
+    """One ACM layer as message passing, with one linear map without bias per channel."""
 
     def __init__(self, in_channels: int, out_channels: int):
         super().__init__(aggr="add")
@@ -58,7 +58,7 @@ class PlainLayer(MessagePassing):
         self.weight_mix = nn.Parameter(torch.empty(3, 3).uniform_(-(3**-0.5), 3**-0.5))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
-        """The mixed output, `[N, F_out]`, from `x` and the normalised edges with self-loops."""
+        """Return the mixed output `[N, F_out]` for `x` and normalized edges with self-loops."""
         h_low, h_high = self.lin_low(x), self.lin_high(x)
         h_low = self.propagate(edge_index, x=h_low, edge_weight=edge_weight)
         h_high = h_high - self.propagate(edge_index, x=h_high, edge_weight=edge_weight)
@@ -66,22 +66,22 @@ class PlainLayer(MessagePassing):
         return mixed(h, (self.tilde_low, self.tilde_high, self.tilde_identity), self.weight_mix)
 
     def message(self, x_j: Tensor, edge_weight: Tensor) -> Tensor:
-        """What an edge carries."""
+        """Return the messages: source features times edge weights."""
         return edge_weight.view(-1, 1) * x_j
 
 
 def mixed(h: tuple[Tensor, ...], tilde: tuple[Tensor, ...], weight_mix: Tensor) -> Tensor:
-    """Steps 2 and 3 of section 4.3, times the number of channels as in the release."""
+    """Mix the channels by steps 2 and 3 of section 4.3. As in the authors' code, multiply by 3."""
     sigma = torch.cat([torch.mm(h_c, w) for h_c, w in zip(h, tilde)], dim=1).sigmoid()
     alpha = torch.softmax(torch.mm(sigma, weight_mix) / TEMPERATURE, dim=1)
     return 3 * sum(alpha[:, c, None] * h_c for c, h_c in enumerate(h))
 
 
 class Baseline(nn.Module):
-    """ACM-GCN of two such layers, with dropout on the input and the hidden layer.
+    """ACM-GCN with two layers, and dropout on the input and the hidden features.
 
     Args:
-        low: The filter `Â_rw` of the graph, which is turned into what the layer takes.
+        low: The filter `Â_rw` of the graph. `prepared` converts it to arguments of the layer.
         in_channels, out_channels, hidden, dropout: As in `acm.nn.build`.
     """
 
@@ -103,11 +103,11 @@ class Baseline(nn.Module):
 
     @staticmethod
     def prepared(low: SparseMatrix) -> tuple[Tensor, ...]:
-        """The filter as the layer takes it, computed once."""
+        """Convert the filter to the arguments of the layer. This is done only once."""
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """The logits of all nodes, `[N, C]`, from dense features, `[N, F]`."""
+        """Return the logits `[N, C]` of all nodes for dense features `[N, F]`."""
         x = functional.dropout(x, self.p, self.training)
         x = torch.relu(self.convs[0](x, *self.graph))
         x = functional.dropout(x, self.p, self.training)
@@ -115,13 +115,13 @@ class Baseline(nn.Module):
 
 
 class Dense(Baseline):
-    """The authors' way."""
+    """ACM-GCN as in the authors' code."""
 
     layer = DenseLayer
 
     @staticmethod
     def prepared(low: SparseMatrix) -> tuple[Tensor, ...]:
-        """Low- and high-pass matrix, `[N, N]`."""
+        """Return the low-pass and the high-pass matrix, both `[N, N]`."""
         dense = low.to_dense()
         high = -dense
         high.diagonal().add_(1)
@@ -129,13 +129,13 @@ class Dense(Baseline):
 
 
 class Plain(Baseline):
-    """A straightforward PyG implementation with its normalisation cached."""
+    """ACM-GCN in plain PyG, with cached normalization."""
 
     layer = PlainLayer
 
     @staticmethod
     def prepared(low: SparseMatrix) -> tuple[Tensor, ...]:
-        """`edge_index`, `[2, E + N]`, self-loops included, and a weight for each edge."""
+        """Return `edge_index` `[2, E + N]` with self-loops, and the weight of every edge."""
         return torch.stack([low.col, low.row]), low.value
 
 
@@ -152,10 +152,10 @@ def epochs(
     weight_decay: float,
     more: Callable[[list[float]], bool],
 ) -> list[float]:
-    """Train for as long as `more(seconds so far)` says; the seconds of each epoch.
+    """Train while `more(seconds)` is true, and return `seconds`, the list of seconds per epoch.
 
-    An epoch is a training pass with its step of Adam, and an evaluation pass that reads the
-    validation loss and accuracy.
+    An epoch is a training step with Adam, followed by an evaluation that computes the validation
+    loss and accuracy.
     """
     optimizer = torch.optim.Adam(model.parameters(), lr, weight_decay=weight_decay)
     seconds: list[float] = []

@@ -1,10 +1,10 @@
-"""A cell of Table 3 by this engine, by the authors' way, and by plain PyTorch Geometric.
+"""Time a cell of Table 3 with `acm`, with the authors' dense method, and with plain PyG.
 
-    python benchmarks/cell.py cornell cora film squirrel    ten splits each, and both ratios
-    python benchmarks/cell.py --curve cornell               time against the size of the batch
+    python benchmarks/cell.py cornell cora film squirrel    ten splits of each graph, and ratios
+    python benchmarks/cell.py --curve cornell               time per epoch for several batch sizes
 
-Every measurement runs in a process of its own, engine and baselines by turns, so that whatever
-else the machine does hits all alike; figures are medians over `--runs`. Compare within one run.
+Every measurement runs in a separate process. The three methods alternate, so that other load on the
+machine affects them equally. Results are medians over `--runs`. Compare only within one run.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from dataclasses import replace
 
 KINDS = ("engine", "dense", "pyg")
 BATCHES = (1, 2, 5, 10, 30, 100)
-SHARE = 0.6  # of the free memory that a baseline may ask for
+SHARE = 0.6  # largest fraction of the free memory that a baseline may need
 
 
 def held(peak: bool = False, process: int | str = "self") -> float:
-    """Memory of a process in MB, by default of this one: now, or the most so far."""
-    # Not `getrusage`: its peak counts the parent's memory at the fork as well. The kernel counts
-    # in batches for each thread, so the peak may be read a few pages below what was held before.
+    """Return the current or the peak memory of a process in MB, by default of this process."""
+    # The peak of `getrusage` includes the parent's memory at the fork, so it is not used. The
+    # kernel updates its counters late, so this peak can be a few pages below an earlier reading.
     with open(f"/proc/{process}/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["VmHWM" if peak else "VmRSS"].split()[0]) * 1024 / 1e6
 
 
 def count(text: str) -> int:
-    """The type of an option that takes a whole number from 1 up."""
+    """Convert an option to a whole number of at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number}: 1 or more is needed")
@@ -42,14 +42,14 @@ def count(text: str) -> int:
 
 
 def timed(text: str) -> int:
-    """The type of an option that takes a number of epochs, the first of which is not timed."""
+    """Convert an option to a number of epochs, at least 2, because the first epoch is not timed."""
     if count(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text}: 2 or more are needed, the first is not timed")
+        raise argparse.ArgumentTypeError(f"{text}: 2 or more are needed (the first is not timed)")
     return int(text)
 
 
 def script(main: Callable[[], None]) -> None:
-    """Run what a script does: bad input is one line and exit code 2, as everywhere in `acm`."""
+    """Run the main function of a script. Wrong input prints one line and exits with code 2."""
     from acm.errors import UsageError
 
     try:
@@ -58,21 +58,21 @@ def script(main: Callable[[], None]) -> None:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        print("interrupted: the same command goes on from what is stored", file=sys.stderr)
+        print("interrupted: run the same command to continue from the store", file=sys.stderr)
         raise SystemExit(130) from None
 
 
 def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: str = "cpu"):
-    """Train some epochs of trials that can be stacked, by the engine.
+    """Train stackable trials for a few epochs with the trainer of `acm`.
 
     Args:
-        trials: `acm.experiments.Trial`, of one model on one graph.
-        epochs: How many, 2 or more; none is cut short by early stopping.
-        batch: How many to stack.
-        device: Where.
+        trials: `acm.experiments.Trial`s of one model on one graph.
+        epochs: Number of epochs, at least 2. Early stopping is off.
+        batch: Number of trials that are stacked in one batch.
+        device: Device to train on.
 
     Returns:
-        Milliseconds of a trial's epoch, the first of each batch left out, and the fits.
+        Milliseconds per trial and epoch, without the first epoch of each batch; and the fits.
     """
     from acm.experiments.run import train_trials
     from acm.experiments.trial import training_protocol
@@ -84,7 +84,7 @@ def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: 
         protocol=replace(training_protocol(trials[0].dataset), max_epochs=epochs, window=None),
         batch=batch,
         keep_weights=False,
-        keep_going=True,  # diverging costs as much time
+        keep_going=True,  # a diverging trial takes the same time
         on_epoch=lambda epoch, _: stamps.append((epoch, time.perf_counter())),
     )
     seconds = sum(b[1] - a[1] for a, b in zip(stamps, stamps[1:]) if b[0])
@@ -92,7 +92,7 @@ def few_epochs(trials: Sequence, epochs: int, batch: int | None = None, device: 
 
 
 def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float | str]:
-    """One measurement, in this process."""
+    """Make one measurement in this process, and return its results by name."""
     from acm.experiments import prepare
 
     task = prepare(graph)
@@ -100,17 +100,17 @@ def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float 
     if kind == "load":
         return {"nodes": nodes, "entries of the filter": task.graph().col.numel()}
     if kind == "engine":
-        seen = _engine(graph, args)
-    else:
+        figures = _engine(graph, args)
+    else:  # float32: features and dropped features, and the two filters
         needed = 8 * nodes * features + (8 * nodes**2 if kind == "dense" else 0)
-        if needed > SHARE * _free():  # features and what dropout leaves of them, two filters
+        if needed > SHARE * _free():
             return {"skipped": f"needs {needed / 1e9:.0f} GB"}
-        seen = _baseline(kind, task, args)
-    return seen | {"before": before, "peak": max(before, held(peak=True) + _of_workers())}
+        figures = _baseline(kind, task, args)
+    return figures | {"before": before, "peak": max(before, held(peak=True) + _of_workers())}
 
 
 def _of_workers() -> float:
-    """What this process's workers, if any, held at their peaks; what they share counts for each."""
+    """Return the sum of the workers' peak memory in MB. Shared memory counts for every worker."""
     import psutil
 
     return sum(held(peak=True, process=p.pid) for p in psutil.Process().children(recursive=True))
@@ -126,12 +126,12 @@ def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
     from acm.experiments import run_trials, trials_of
     from acm.experiments.workers import Workers, compute, cores
 
-    place = Workers("processes")  # as `acm run`
-    # Compile what is to be compiled, and load the graph, in each of them.
-    list(compute(_warm_up, [(graph, args.model)] * cores(), place))
+    workers = Workers("processes")  # as `acm run` does
+    # Every worker process compiles the loops and loads the graph before the time is measured.
+    list(compute(_warm_up, [(graph, args.model)] * cores(), workers))
     start = time.perf_counter()
     trials = trials_of(graph, args.model, splits=args.splits)
-    records = run_trials(trials, progress=False, workers=place)
+    records = run_trials(trials, progress=False, workers=workers)
     seconds = time.perf_counter() - start
     epochs = sum(record.epochs for record in records)
     return {
@@ -143,11 +143,11 @@ def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
     }
 
 
-def _warm_up(what: tuple[str, str]) -> None:
+def _warm_up(cell: tuple[str, str]) -> None:
     from acm.experiments import trials_of
 
-    few_epochs(trials_of(*what, splits=2), 2)
-    time.sleep(1)  # so that every process gets one
+    few_epochs(trials_of(*cell, splits=2), 2)
+    time.sleep(1)  # keeps this process busy, so that every process gets one call
 
 
 def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
@@ -163,8 +163,8 @@ def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
     shape = x.shape[1], task.num_classes, trial.hidden, trial.dropout
     model = BASELINES[kind](task.graph(), *shape)
     hyperparameters = trial.lr, trial.weight_decay
-    # Where cores are shared or a graph is small, threads that wait for each other are slower than
-    # one: a baseline has whichever is faster.
+    # If the graph is small or other programs use the cores, several threads can be slower than one
+    # thread. Therefore both are timed, and the baseline gets the faster time.
     tries = []
     for threads in sorted({1, cores()}):
         torch.set_num_threads(threads)
@@ -179,7 +179,7 @@ def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:
 
 
 def curve(graph: str, args: argparse.Namespace) -> list[dict[str, float]]:
-    """Time of a trial's epoch over batch sizes, in this process."""
+    """Time one epoch per trial for several batch sizes, in this process."""
     from acm.experiments import trials_of
     from acm.experiments.run import on_threads
     from acm.experiments.workers import cores
@@ -198,7 +198,7 @@ def curve(graph: str, args: argparse.Namespace) -> list[dict[str, float]]:
 
 
 def own_process(script: str, arguments: Sequence[str], what: str):
-    """What one measurement of a script prints, from a process of its own."""
+    """Run a script in a new process, and return the JSON that it prints. `what` names it."""
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     command = [sys.executable, script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -210,22 +210,22 @@ def own_process(script: str, arguments: Sequence[str], what: str):
 
 
 def run(arguments: Sequence[str], args: argparse.Namespace):
-    """One measurement of this script."""
+    """Make one measurement of this script in a new process."""
     return own_process(__file__, ["--model", args.model, *arguments], " ".join(arguments))
 
 
 def compare(graph: str, args: argparse.Namespace) -> dict:
-    """All measurements of one graph: medians over the runs."""
+    """Make all measurements of one graph, and return their medians over the runs."""
     options = ["--seconds", str(args.seconds)]
     options += [] if args.splits is None else ["--splits", str(args.splits)]
     facts = run(["--one", "load", graph], args)
     kinds = [k for k in KINDS if k == "engine" or (args.model == "ACM-GCN" and args.baselines)]
-    seen: dict[str, list[dict]] = {kind: [] for kind in kinds}
+    measured: dict[str, list[dict]] = {kind: [] for kind in kinds}
     for _ in range(args.runs):
         for kind in kinds:
-            seen[kind].append(run(["--one", kind, graph, *options], args))
+            measured[kind].append(run(["--one", kind, graph, *options], args))
     result = {"graph": graph, "model": args.model, "runs": args.runs, **facts}
-    for kind, rows in seen.items():
+    for kind, rows in measured.items():
         reason = next((row["skipped"] for row in rows if "skipped" in row), None)
         result[kind] = {"skipped": reason} if reason else {
             name: statistics.median(row[name] for row in rows) for name in rows[0]
@@ -236,7 +236,7 @@ def compare(graph: str, args: argparse.Namespace) -> dict:
 
 
 def line(result: dict) -> str:
-    """A row of the table."""
+    """Return the row of a graph in the printed table."""
     engine = result["engine"]
     cells = [
         result["graph"],
@@ -247,37 +247,37 @@ def line(result: dict) -> str:
         f"{engine['peak']:,.0f}",
     ]
     for kind in KINDS[1:]:
-        it = result.get(kind, {"skipped": "not run"})
-        cells += [it["skipped"]] * 3 if "skipped" in it else [
-            f"{it['ms']:.1f}", f"{it['ratio']:.1f}", f"{it['peak']:,.0f}"
+        row = result.get(kind, {"skipped": "not run"})
+        cells += [row["skipped"]] * 3 if "skipped" in row else [
+            f"{row['ms']:.1f}", f"{row['ratio']:.1f}", f"{row['peak']:,.0f}"
         ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"
 
 
 def options() -> argparse.Namespace:
-    """What the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("graphs", nargs="*", help="named graphs")
+    parser.add_argument("graphs", nargs="*", help="names of graphs")
     parser.add_argument("--model", default="ACM-GCN")
     parser.add_argument("--runs", type=count, default=3)
-    parser.add_argument("--splits", type=count, help="fewer splits than the paper has")
-    parser.add_argument("--seconds", type=float, default=8, help="of epochs of a baseline")
+    parser.add_argument("--splits", type=count, help="number of splits (default: the paper's)")
+    parser.add_argument("--seconds", type=float, default=8, help="time limit per baseline")
     parser.add_argument("--no-baselines", dest="baselines", action="store_false")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
-    parser.add_argument("--curve", metavar="GRAPH", help="time against batch size instead")
-    parser.add_argument("--trials", type=count, default=100, help="of the curve")
-    parser.add_argument("--epochs", type=timed, default=11, help="of the curve")
-    parser.add_argument("--batches", type=count, nargs="+", default=BATCHES, help="of the curve")
-    parser.add_argument("--device", default="cpu", help="of the curve")
+    parser.add_argument("--json", metavar="FILE", help="also write the results to FILE")
+    parser.add_argument("--curve", metavar="GRAPH", help="time GRAPH for several batch sizes")
+    parser.add_argument("--trials", type=count, default=100, help="for --curve")
+    parser.add_argument("--epochs", type=timed, default=11, help="for --curve")
+    parser.add_argument("--batches", type=count, nargs="+", default=BATCHES, help="for --curve")
+    parser.add_argument("--device", default="cpu", help="for --curve")
     parser.add_argument("--one", nargs=2, metavar=("KIND", "GRAPH"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if bool(args.graphs) + bool(args.curve) + bool(args.one) != 1:
-        parser.error("name graphs, or one with --curve")
+        parser.error("give the names of graphs, or --curve with one graph")
     return args
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Make the measurements and print a table."""
     args = options()
     if args.one:
         print(json.dumps(measure(*args.one, args)))

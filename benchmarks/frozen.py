@@ -1,11 +1,11 @@
-"""Freeze what the package computes, and compare a later version with the frozen outcomes.
+"""Write the results of this version to a file, and compare a later version with the file.
 
-    python benchmarks/frozen.py write FILE.json                    compute and keep every outcome
-    python benchmarks/frozen.py check FILE.json --only metrics     compute some again and compare
+    python benchmarks/frozen.py write FILE.json                    compute and store all results
+    python benchmarks/frozen.py check FILE.json --only metrics     compute the metrics and compare
 
-Every outcome is exact: numbers are written in hexadecimal, tensors as the SHA-256 of their bytes.
-Training rounds differently on other processors, so write and check on the same machine.
-Every use of `acm` is in `model_names`, `graph_names`, `train` and `metrics_of`.
+The comparison is exact: numbers are stored in hexadecimal, and tensors as SHA-256 of their bytes.
+Other processors round differently in training, so write and check on the same machine. Only the
+functions `model_names`, `graph_names`, `train` and `metrics_of` call `acm`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The number of threads decides the order of sums, so every library gets one thread.
+# The order of a sum, and so its rounding, depends on the number of threads: use one thread.
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS")}
 
 
@@ -55,7 +55,7 @@ def train(model: str, graph: str, splits: int) -> list[tuple]:
 
 
 def metrics_of(graph: str) -> dict[str, list]:
-    """Return every metric of a graph by name: its value, and what a score knows of its ties."""
+    """Return every metric of a graph by name: its value and, for a `Score`, its ties."""
     from acm.data import load
     from acm.metrics import Score, all_metrics
 
@@ -67,7 +67,7 @@ def metrics_of(graph: str) -> dict[str, list]:
 
 
 def exact(value: object) -> str:
-    """Write a number, a tensor or a text such that equal results mean equal bits."""
+    """Convert a number, tensor or text to a text. Equal texts mean equal bits."""
     if not hasattr(value, "numpy"):
         return value.hex() if isinstance(value, float) else str(value)
     array = value.contiguous().numpy()
@@ -75,7 +75,7 @@ def exact(value: object) -> str:
 
 
 def trained(models: list[str], graphs: list[str]) -> dict[str, list]:
-    """Return the outcomes of models on splits 0 and 1 of graphs; an error is an outcome too."""
+    """Return the outcomes of all models on splits 0 and 1 of all graphs. An error is an outcome."""
     outcomes = {}
     for graph, model in ((graph, model) for graph in graphs for model in models):
         try:
@@ -128,7 +128,7 @@ def main() -> int:
     args = parser.parse_args()
     groups, now = args.only.split(","), {}
     if wrong := set(groups) - set(GROUPS):
-        parser.error(f"no group {', '.join(wrong)}: the groups are {', '.join(GROUPS)}")
+        parser.error(f"unknown group {', '.join(wrong)}: the groups are {', '.join(GROUPS)}")
     # An empty cache makes the parsers read the raw files again.
     with tempfile.TemporaryDirectory() as os.environ["ACM_DATA_CACHE"]:
         for group in groups:

@@ -1,11 +1,11 @@
-"""One prepared run for a machine with one GPU, in less than ten minutes.
+"""Compare CPU and GPU, and time the trainer on a machine with one GPU, in less than ten minutes.
 
-    python benchmarks/gpu.py --pack build/graphs     where the data is: copy the graphs' files
-    python benchmarks/gpu.py --graphs build/graphs   where the GPU is, that folder carried along
-    python benchmarks/gpu.py --dry-run               all of it on the CPU, in small
+    python benchmarks/gpu.py --pack build/graphs     on a machine with the data: copy the raw files
+    python benchmarks/gpu.py --graphs build/graphs   on the machine with the GPU, with this folder
+    python benchmarks/gpu.py --dry-run               the same on the CPU, with small sizes
 
-Whether CPU and GPU agree; the time of an epoch for Table 2's variants; time against batch size;
-then as many records of Table 3 as fit. Everything is written as soon as it is known.
+The script compares results of CPU and GPU, times an epoch of the variants in Table 2, times several
+batch sizes, and trains cells of Table 3 until the time is over. It writes each result at once.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pathlib import Path
 
 from cell import script
 
-#: Rows of Table 3 that have published hyperparameters, in the order of their worth.
+#: Rows of Table 3 that have published hyperparameters, the most important rows first.
 MODELS = ("ACM-GCN", "ACMII-GCN", "GCN", "ACM-SGC-1", "ACM-SGC-2", "SGC-1", "SGC-2")
 CHANNEL = {"LP": "low", "HP": "high", "Identity": "identity"}
 
 
 def pack(folder: Path) -> float:
-    """Copy the raw files of the ten graphs, with Deezer-Europe's splits; their size in MB."""
+    """Copy the raw files of the ten graphs and Deezer-Europe's splits; return their size in MB."""
     from acm.data import PAPER_DATASETS
     from acm.data.files import cached, locate, raw_files
 
@@ -43,7 +43,7 @@ def pack(folder: Path) -> float:
 
 
 class Run:
-    """What is measured, where, how much of it, and until when."""
+    """The settings of a run (device, graphs, sizes, deadline) and a summary of its results."""
 
     def __init__(self, args: argparse.Namespace):
         import torch
@@ -53,7 +53,7 @@ class Run:
 
         dry = args.dry_run
         if not dry and not torch.cuda.is_available():
-            raise UsageError("there is no CUDA device here: --dry-run needs none")
+            raise UsageError("there is no CUDA device: use --dry-run to run on the CPU")
         self.device = "cpu" if dry else "cuda"
         self.end = time.monotonic() + args.budget
         self.out, self.budget, self.dry = args.out, args.budget, dry
@@ -67,40 +67,40 @@ class Run:
         print(f"{name}, torch {torch.__version__}, Python {sys.version.split()[0]}", flush=True)
 
     def left(self, share: float = 1.0) -> float:
-        """Seconds left of this share of the budget, 10 s of it kept back."""
+        """Return the seconds until this share of the budget is used, minus a reserve of 10 s."""
         return self.end - (1 - share) * self.budget - min(10, self.budget / 10) - time.monotonic()
 
     def save(self, name: str, value) -> None:
-        """Keep a figure."""
+        """Add a result to the summary, and write the summary to its file."""
         self.summary[name] = value
         (self.out / "summary.json").write_text(json.dumps(self.summary, indent=1))
 
     def records(self, trials, store: str, device: str, seconds: float):
-        """The trials' records, trained if the store lacks them; fewer if time runs out."""
+        """Return records of the trials. Train missing trials, for at most `seconds` seconds."""
         from acm.errors import UsageError
         from acm.experiments import Store
         from acm.experiments.run import batches, train_batch
         from acm.experiments.workers import cores
 
-        kept, end = Store(self.out / store), time.monotonic() + seconds
+        stored, end = Store(self.out / store), time.monotonic() + seconds
 
         def on_epoch(*_) -> None:
             if time.monotonic() > end:
                 raise InterruptedError
 
         try:
-            there = kept.find(trials)
-            todo = [trial for trial in trials if trial not in there]
+            finished = stored.find(trials)
+            todo = [trial for trial in trials if trial not in finished]
             for batch in batches(todo, device, 1):
                 rows = train_batch(batch, device, cores(), on_epoch=on_epoch)
-                kept.extend([row for row in rows if not isinstance(row, UsageError)])
+                stored.extend([row for row in rows if not isinstance(row, UsageError)])
         except InterruptedError:
-            pass  # the batch in flight is lost
-        return list(kept.find(trials).values())
+            pass  # the unfinished batch is lost
+        return list(stored.find(trials).values())
 
 
 def agreement(run: Run) -> None:
-    """The same draws, the same losses, the same accuracy on the CPU and on the GPU?"""
+    """Compare the random draws, the losses and the accuracies of the CPU and the GPU."""
     import torch
     from cell import few_epochs
 
@@ -152,7 +152,7 @@ def agreement(run: Run) -> None:
 
 
 def variant(row) -> dict:
-    """How `acm.experiments.trials_of` names a row of Table 2."""
+    """Return the arguments of `acm.experiments.trials_of` for a row of Table 2."""
     parts = row.components.split("+")
     if parts == ["LP"]:
         return {"model": row.name}
@@ -162,7 +162,7 @@ def variant(row) -> dict:
 
 
 def times(run: Run) -> None:
-    """Milliseconds an epoch of the 14 variants of Table 2's lower half, one trial and ten."""
+    """Time an epoch of the 14 variants in Table 2's lower half, with one trial and all splits."""
     from cell import few_epochs
 
     from acm import paper
@@ -175,7 +175,7 @@ def times(run: Run) -> None:
         write.writerow(["dataset", "variant", "paper_ms", "one_ms", "ten_ms"])
         for row in rows:
             if run.left(0.6) < 0:
-                print("no time left for the other variants")
+                print("the time is over: the other variants are not measured")
                 break
             trials = trials_of(row.dataset, splits=2 if run.dry else None, **variant(row))
             one = few_epochs(trials[:1], run.epochs, 1, run.device)[0]
@@ -183,12 +183,12 @@ def times(run: Run) -> None:
             name = f"{variant(row)['model']} {row.components}"
             write.writerow([row.dataset, name, row.mean, f"{one:.3f}", f"{ten:.3f}"])
             file.flush()
-            print(f"{row.dataset}, {name}: {one:.2f} ms an epoch alone, {ten:.2f} a trial-epoch"
-                  f" of {len(trials)}; paper {row.mean}", flush=True)  # fmt: skip
+            print(f"{row.dataset}, {name}: {one:.2f} ms per epoch for one trial, {ten:.2f} per"
+                  f" trial for {len(trials)} trials; paper {row.mean}", flush=True)  # fmt: skip
 
 
 def curve(run: Run) -> None:
-    """Time of a trial's epoch over batch sizes."""
+    """Time one epoch per trial for several batch sizes."""
     from cell import few_epochs
 
     from acm.experiments import trials_of
@@ -201,56 +201,56 @@ def curve(run: Run) -> None:
                 some = trials[: batch if run.dry else max(10, batch)]
                 ms = few_epochs(some, 2 if run.dry else 11, batch, run.device)[0]
                 points[f"{graph}, {batch}"] = ms
-                print(f"{graph}, batch of {batch}: {ms:.3f} ms a trial-epoch", flush=True)
-    run.save("ms a trial-epoch by batch", points)
+                print(f"{graph}, batch of {batch}: {ms:.3f} ms per trial and epoch", flush=True)
+    run.save("ms per trial and epoch by batch", points)
 
 
 def cells(run: Run) -> None:
-    """Records of Table 3, row by row, for as long as there is time."""
+    """Train the cells of Table 3, row by row, until the time is over."""
     from acm import paper
     from acm.experiments import trials_of
 
     order = sorted(run.graphs, key=lambda graph: graph == "deezer-europe")
     for model, graph in ((model, graph) for model in run.models for graph in order):
         if run.left() < 0:
-            print(f"no time left from {model} on {graph} on")
+            print(f"the time is over: {model} on {graph} and later cells are not trained")
             return
         start = time.monotonic()
         trials = trials_of(graph, model, splits=run.splits)
         records = run.records(trials, "runs.csv", run.device, run.left())
         if records:
-            seen = [100 * record.test_accuracy for record in records]
-            print(f"{model} on {graph}: {statistics.mean(seen):.2f} ± {statistics.pstdev(seen):.2f}"
+            tests = [100 * record.test_accuracy for record in records]
+            print(f"{model} on {graph}: {statistics.mean(tests):.2f} ± {statistics.pstdev(tests):.2f}"
                   f" ({len(records)} splits, {time.monotonic() - start:.1f} s); paper"
                   f" {paper.printed('sota', model=model, dataset=graph).text}",
                   flush=True)  # fmt: skip
 
 
 def main() -> None:
-    """Do it all; what fails is said and does not keep the rest from being done."""
+    """Run all measurements. If one measurement fails, report the error and go on."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pack", type=Path, metavar="DIR", help="only pack the graphs there")
-    parser.add_argument("--graphs", type=Path, metavar="DIR", help="where they are packed")
+    parser.add_argument("--pack", type=Path, metavar="DIR", help="only copy the graphs to DIR")
+    parser.add_argument("--graphs", type=Path, metavar="DIR", help="folder made by --pack")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "build/gpu")))
-    parser.add_argument("--budget", type=float, default=540, help="seconds in all")
-    parser.add_argument("--dry-run", action="store_true", help="on the CPU, in small")
+    parser.add_argument("--budget", type=float, default=540, help="total seconds")
+    parser.add_argument("--dry-run", action="store_true", help="small sizes on the CPU")
     args = parser.parse_args()
     if args.pack:
         print(f"{args.pack}: {pack(args.pack):.0f} MB")
         return
     if args.graphs:
         if not args.graphs.is_dir():
-            parser.error(f"{args.graphs} is no folder: --pack makes it")
+            parser.error(f"{args.graphs} is not a folder: create it with --pack")
         os.environ["ACM_DATA_CACHE"] = str(args.graphs)
     run = Run(args)
-    for piece in (agreement, times, curve, cells):
+    for measure in (agreement, times, curve, cells):
         start = time.monotonic()
         try:
-            piece(run)
-        except Exception:  # on a lent machine, the other pieces are still worth having
+            measure(run)
+        except Exception:  # GPU time is short, so the other measurements still run
             traceback.print_exc()
-            run.summary["failed"].append(piece.__name__)
-        run.save(f"seconds of {piece.__name__}", round(time.monotonic() - start, 1))
+            run.summary["failed"].append(measure.__name__)
+        run.save(f"seconds of {measure.__name__}", round(time.monotonic() - start, 1))
     if run.device == "cuda":
         import torch
 

@@ -1,11 +1,10 @@
-"""Time and peak memory of the metrics, against the N x N definition and against PyG.
+"""Compare time and peak memory of the metrics with the N x N definition and with PyG.
 
     python benchmarks/metrics.py                          the ten graphs and 1e5 to 1e7 random edges
     python benchmarks/metrics.py --graphs cora --sizes 5
 
-Every measurement runs in a process of its own, with one thread if not told otherwise. Times are the
-best of `--repeat`, so that ratios mean something on a machine that also does other things; compare
-them within one run only.
+Every measurement runs in a separate process, by default with one thread. A time is the shortest of
+`--repeat` calls, so that other load on the machine matters less. Compare times only within one run.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ import time
 
 from cell import count, script
 
-DENSE_LIMIT = 8_000  # nodes up to which the N x N definition is tried: 0.5 GB a matrix
+DENSE_LIMIT = 8_000  # largest number of nodes for the N x N definition: 0.5 GB per matrix
 
 
 def best(call, repeat: int) -> float:
-    """The shortest time of a call in seconds; of several, after one that does not count."""
+    """Return the shortest time of `repeat` calls in seconds. If `repeat` > 1, warm up first."""
     if repeat > 1:
         call()
     times = []
@@ -37,20 +36,21 @@ def best(call, repeat: int) -> float:
 
 
 def rss() -> float:
-    """Memory held now, in MB."""
+    """Return the current memory of this process in MB."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 1e6
 
 
 def peak() -> float:
-    """The most memory held so far, in MB."""
+    """Return the peak memory of this process in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 def random_graph(exponent: int):
-    """10**exponent random edges, a tenth as many nodes, 5 classes, 10 of 1,000 features a node.
+    """Return features, edges and classes of a random graph with `10**exponent` edges.
 
-    Every fifth edge stays within a class, the others go anywhere.
+    It has a tenth as many nodes, and 5 classes. Every node has 10 of 1,000 features. About every
+    fifth edge joins nodes of the same class, and the other edges join random nodes.
     """
     import torch
 
@@ -59,7 +59,7 @@ def random_graph(exponent: int):
     n = edges // 10
     source, target = torch.randint(n, (2, edges))
     stay = torch.rand(edges) < 0.2
-    target[stay] += (source[stay] - target[stay]) % 5  # classes are residues
+    target[stay] += (source[stay] - target[stay]) % 5  # the class of node v is v % 5
     target %= n  # n is a multiple of 5
     crow = torch.arange(0, 10 * n + 1, 10)
     x = torch.sparse_csr_tensor(
@@ -69,7 +69,7 @@ def random_graph(exponent: int):
 
 
 def definition(x, edge_index, y) -> None:
-    """H_agg, both S_agg, DD and DD(Z) as they are written down: on N x N matrices, in float64."""
+    """Compute H_agg, both S_agg, DD and DD(Z) by their definitions, with N x N float64 matrices."""
     import torch
     from torch.nn.functional import one_hot
 
@@ -90,7 +90,7 @@ def definition(x, edge_index, y) -> None:
 
 
 def measure(kind: str, graph: str, repeat: int) -> dict[str, float]:
-    """One measurement, in this process."""
+    """Make one measurement in this process, and return its results by name."""
     from torch_geometric.utils import homophily
 
     from acm.data import load
@@ -127,7 +127,7 @@ def measure(kind: str, graph: str, repeat: int) -> dict[str, float]:
 
 
 def run(kind: str, graph: str, repeat: int, threads: int) -> dict[str, float]:
-    """One measurement, in a process of its own."""
+    """Make one measurement in a new process."""
     command = [sys.executable, __file__, "--one", kind, graph, "--repeat", str(repeat)]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -137,7 +137,7 @@ def run(kind: str, graph: str, repeat: int, threads: int) -> dict[str, float]:
 
 
 def line(graph: str, *how: int) -> tuple[dict[str, float], str]:
-    """All measurements of one graph, and a row of the table."""
+    """Make all measurements of one graph; return those of `acm` and a row of the table."""
     ours, counting, pyg = (run(kind, graph, *how) for kind in ("ours", "counting", "pyg"))
     dense = run("definition", graph, *how) if ours["nodes"] <= DENSE_LIMIT else None
     held = max(ours["peak"] - ours["before"], 1)
@@ -162,12 +162,12 @@ def line(graph: str, *how: int) -> tuple[dict[str, float], str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", nargs="*", help="named graphs (default: the paper's ten)")
+    parser.add_argument("--graphs", nargs="*", help="graphs (default: the paper's ten graphs)")
     parser.add_argument(
         "--sizes",
         nargs="*",
         default=["5", "6", "7"],
-        help="powers of ten of random edges (default: 5 6 7)",
+        help="exponents k of random graphs with 10^k edges (default: 5 6 7)",
     )
     parser.add_argument("--repeat", type=count, default=3)
     parser.add_argument("--threads", type=count, default=1)

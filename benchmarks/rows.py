@@ -28,13 +28,13 @@ HEAVIEST = ("pubmed", "deezer-europe")
 def cells(
     graphs: Sequence[str] | None = None, models: Sequence[str] | None = None
 ) -> list[tuple[str, str]]:
-    """Return graph and model of every cell, in the order of the runs.
+    """Return (graph, model) of every cell, in the order of the runs.
 
     Args:
-        graphs, models: Names to restrict the cells to; by default all.
+        graphs, models: Names of the graphs and models to include; by default all.
 
     Raises:
-        UsageError: If there is no such model.
+        UsageError: If a model does not exist.
     """
     from acm.registry import model_name
     from acm.report.cells import ROWS
@@ -49,7 +49,7 @@ def cells(
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the trials that the store lacks."""
+    """Run all trials of the selected cells that are not in the store."""
     from acm.errors import UsageError
     from acm.experiments import Store, Workers, run_trials, trials_of
     from acm.report import compare
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
         missing = len(trials) - len(store.find(trials))
         try:
             records = run_trials(trials, store, progress=False, workers=Workers("processes"))
-        except UsageError as error:  # a loss is no longer a number: go on with the next cell
+        except UsageError as error:  # a loss became NaN or infinite: continue with the next cell
             print(f"{graph}, {model}: {error}", flush=True)
             continue
         if missing:
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def memory(args: argparse.Namespace) -> None:
-    """Measure every model on the heaviest graphs, and print a table."""
+    """Measure the memory of every model on the largest graphs, and print a table."""
     from acm.report.cells import ROWS
 
     graphs = args.graphs or HEAVIEST
@@ -89,7 +89,7 @@ def _in_new_process(graph: str, model: str) -> str:
 
 
 def one(graph: str, model: str) -> None:
-    """Print the peak memory of this process in GB and the milliseconds per epoch of a training."""
+    """Train for a few epochs, and print the peak memory in GB and the milliseconds per epoch."""
     from acm.experiments import trials_of
     from acm.experiments.run import on_threads
     from acm.experiments.workers import cores
@@ -103,12 +103,12 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--store", metavar="FILE", help="CSV file that keeps the records")
+    what.add_argument("--store", metavar="FILE", help="CSV file of the records")
     what.add_argument("--memory", action="store_true", help="measure memory instead")
     what.add_argument("--one", nargs=2, metavar=("GRAPH", "MODEL"), help=argparse.SUPPRESS)
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, metavar="NAME", help="these only")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="these only")
-    parser.add_argument("--splits", type=count, metavar="N", help="default: as the paper, 10 or 5")
+    parser.add_argument("--splits", type=count, metavar="N", help="default: the paper's, 10 or 5")
     args = parser.parse_args()
     if args.one:
         one(*args.one)

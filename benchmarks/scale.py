@@ -1,12 +1,12 @@
-"""One epoch of ACM-GCN on random graphs: how time and memory grow, one size at a time.
+"""Measure how time and memory of one epoch of ACM-GCN grow with the size of a random graph.
 
     python benchmarks/scale.py           up to a million nodes and ten million edges
-    python benchmarks/scale.py --quick   the same series in small
+    python benchmarks/scale.py --quick   small graphs
 
-An epoch is a training step and an evaluation. Edges are undirected ones: each is stored twice, and
-the filter has a self-loop for each node besides. Every measurement runs in a process of its own,
-all points by turns, so that whatever else the machine does hits all alike; times are medians over
-`--runs` of the fastest epoch.
+An epoch is a training step and an evaluation. Edges are undirected: each edge is stored twice, and
+each node also has a self-loop. Every measurement runs in a separate process. The sizes alternate,
+so that other load on the machine affects all sizes equally. A time is the fastest epoch of a run,
+and the median over `--runs`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from cell import count, held, own_process, script
 CLASSES, HIDDEN = 5, 64
 COLUMNS = ("nodes", "edges", "features", "trials")
 
-#: What grows, from where all start, and through which values. There are so many edges that what
-#: they cost is a multiple of what nodes do. They grow twice: on nodes whose features (5 MB at a
-#: width of 64) stay in a cache, and on five times as many, where what is gathered comes from the
-#: memory in the end.
+#: A series: which sizes grow, the start (nodes, edges, features, trials), and the growing values.
+#: The series of edges have so many edges that the edges dominate the time. In the first series the
+#: features of 20,000 nodes (5 MB at width 64) fit into the cache. In the second series, with
+#: 100,000 nodes, they do not fit.
 BEYOND = " beyond the cache"
 SERIES = {
     "nodes": ((10**4, 10**5, 64, 1), (10**4, 10**5, 10**6)),
@@ -44,18 +44,18 @@ QUICK = {
 
 
 def sizes(name: str, start: tuple[int, ...], value: int) -> tuple[int, ...]:
-    """Nodes, edges, features and trials of a point of a series; ten edges a node if both grow."""
+    """Return (nodes, edges, features, trials) of one point. If both grow, a node has ten edges."""
     now = dict(zip(COLUMNS, start)) | dict.fromkeys(growing(name), value)
     return tuple((now | {"edges": 10 * value} if len(growing(name)) > 1 else now).values())
 
 
 def growing(name: str) -> list[str]:
-    """The sizes that grow in a series."""
+    """Return the names of the sizes that grow in a series."""
     return name.removesuffix(BEYOND).split(" and ")
 
 
 def random_graph(nodes: int, edges: int, features: int):
-    """Dense normal features, the filter of `edges` undirected random edges, and classes."""
+    """Return normal features, the filter of a graph with `edges` random edges, and classes."""
     import torch
 
     from acm.filters import low_pass
@@ -67,7 +67,7 @@ def random_graph(nodes: int, edges: int, features: int):
 
 
 def measure(nodes: int, edges: int, features: int, trials: int, epochs: int) -> dict[str, float]:
-    """One measurement, in this process: the fastest epoch, the first left out."""
+    """Train in this process; return the seconds of the fastest epoch (not the first) and memory."""
     import torch
 
     from acm.experiments.run import on_threads
@@ -97,25 +97,25 @@ def measure(nodes: int, edges: int, features: int, trials: int, epochs: int) -> 
 
 
 def run(point: Sequence[int], epochs: int) -> dict[str, float]:
-    """One measurement, in a process of its own."""
+    """Make one measurement in a new process."""
     return own_process(__file__, ["--one", *map(str, (*point, epochs))], str(point))
 
 
 def by_turns(points: Sequence[tuple[int, ...]], runs: int, epochs: int) -> dict[tuple, dict]:
-    """Of each point the median time over so many runs, and the run that took most memory."""
-    seen: dict[tuple, list[dict]] = {at: [] for at in points}
+    """Measure all points `runs` times, and return the median time and peak memory of each point."""
+    measured: dict[tuple, list[dict]] = {at: [] for at in points}
     for _ in range(runs):
-        for at, rows in seen.items():
+        for at, rows in measured.items():
             rows.append(run(at, epochs))
     return {
         at: max(rows, key=lambda row: row["peak"])
         | {"seconds": statistics.median(row["seconds"] for row in rows)}
-        for at, rows in seen.items()
+        for at, rows in measured.items()
     }
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """`b` of the least-squares fit `log cost = a + b log size`."""
+    """Return `b` of the least-squares fit `log cost = a + b log size`."""
     points = [(math.log(s), math.log(c)) for s, c in zip(sizes, costs)]
     mean = [sum(p[i] for p in points) / len(points) for i in (0, 1)]
     over = sum((p[0] - mean[0]) * (p[1] - mean[1]) for p in points)
@@ -123,11 +123,11 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 
 def exponent_beyond(sizes: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
-    """`b` of the fit `cost = a + c size^b`, of what the size adds, and its standard error.
+    """Return `b` of the least-squares fit `cost = a + c size^b`, and the standard error of `b`.
 
-    There is a cost that any edges bring, however many: what an epoch without any takes is less.
-    Times vary in proportion to themselves, so it is relative deviations that are least squares.
-    Where the sizes cost alike, there is no `b` to be found: not a number, with an infinite error.
+    The constant `a` is a cost that does not depend on the size. The fit minimizes relative
+    deviations, because the noise of a time is proportional to the time. If the cost does not grow
+    with the size, `b` is undetermined: the result is NaN with an infinite standard error.
     """
     import numpy as np
     from scipy.optimize import OptimizeWarning, curve_fit
@@ -139,34 +139,34 @@ def exponent_beyond(sizes: Sequence[float], costs: Sequence[float]) -> tuple[flo
     try:
         with warnings.catch_warnings(action="error", category=OptimizeWarning):
             (*_, b), covariance = curve_fit(cost, share, costs, start, sigma=costs)
-    except (RuntimeError, OptimizeWarning):  # it went on for too long, or any exponent would do
+    except (RuntimeError, OptimizeWarning):  # no convergence, or every exponent fits
         return math.nan, math.inf
     return float(b), float(covariance[2, 2] ** 0.5)
 
 
-def growth(name: str, seen: dict[int, dict]) -> str:
-    """The fitted exponents of a series in a sentence."""
-    values = sorted(seen)
-    seconds = [seen[v]["seconds"] for v in values]
+def growth(name: str, points: dict[int, dict]) -> str:
+    """Return a sentence with the fitted exponents of a series."""
+    values = sorted(points)
+    seconds = [points[v]["seconds"] for v in values]
     text = f"{name}: time grows as their number ^ {exponent(values, seconds):.2f}"
     text += f", between the last two ^ {exponent(values[-2:], seconds[-2:]):.2f}"
     if growing(name) == ["edges"] and len(values) > 3:
         b, error = exponent_beyond(values, seconds)
-        told = f" ^ {b:.2f} ± {error:.2f}" if math.isfinite(b) else ", no growth to be fitted"
-        text += f", beyond what any of them cost{told}"
-    memory = [max(seen[v]["peak"] - seen[v]["before"], 1) for v in values]
+        fit = f" ^ {b:.2f} ± {error:.2f}" if math.isfinite(b) else ": no growth"
+        text += f", with a constant cost fitted{fit}"
+    memory = [max(points[v]["peak"] - points[v]["before"], 1) for v in values]
     return text + f"; memory ^ {exponent(values, memory):.2f}"
 
 
 def main() -> None:
-    """Measure every series, and print points and exponents."""
+    """Measure every series, and print the points and the exponents."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small graphs, few series")
-    parser.add_argument("--series", nargs="+", choices=SERIES, help="by default all")
-    parser.add_argument("--runs", type=count, default=3, help="of every point, by turns")
-    parser.add_argument("--epochs", type=count, default=4, help="timed ones, of which the fastest")
-    parser.add_argument("--memory", type=float, default=16, help="GB that no run may exceed")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
+    parser.add_argument("--quick", action="store_true", help="small graphs, two series")
+    parser.add_argument("--series", nargs="+", choices=SERIES, help="default: all")
+    parser.add_argument("--runs", type=count, default=3, help="number of runs of every point")
+    parser.add_argument("--epochs", type=count, default=4, help="number of timed epochs per run")
+    parser.add_argument("--memory", type=float, default=16, help="limit in GB: exit code 1 above")
+    parser.add_argument("--json", metavar="FILE", help="also write the results to FILE")
     parser.add_argument("--one", type=int, nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -181,23 +181,23 @@ def main() -> None:
     done = by_turns(list(dict.fromkeys(points)), args.runs, args.epochs)
     print("| nodes | edges | features | trials | ms an epoch | its memory, MB | peak, MB |")
     print("|" + " ---: |" * 7)
-    for at, seen in done.items():
-        cells = [f"{size:,}" for size in at] + [f"{1000 * seen['seconds']:,.1f}"]
-        cells += [f"{seen['peak'] - seen['before']:,.0f}", f"{seen['peak']:,.0f}"]
+    for at, row in done.items():
+        cells = [f"{size:,}" for size in at] + [f"{1000 * row['seconds']:,.1f}"]
+        cells += [f"{row['peak'] - row['before']:,.0f}", f"{row['peak']:,.0f}"]
         print("| " + " | ".join(cells) + " |")
     lines = [
         growth(name, {v: done[at] for v, at in values.items()})
         for name, (_, values) in series.items()
     ]
     print("\n" + "\n".join(lines))
-    most = max(seen["peak"] for seen in done.values()) / 1000
-    print(f"most memory: {most:.1f} GB")
+    most = max(row["peak"] for row in done.values()) / 1000
+    print(f"largest peak memory: {most:.1f} GB")
     if args.json:
         with open(args.json, "w") as file:
-            rows = [dict(zip(COLUMNS, at)) | seen for at, seen in done.items()]
+            rows = [dict(zip(COLUMNS, at)) | row for at, row in done.items()]
             json.dump({"points": rows, "growth": lines}, file, indent=1)
     if most > args.memory:
-        raise SystemExit(f"more than {args.memory:g} GB")
+        raise SystemExit(f"the peak memory is above {args.memory:g} GB")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ STORE = Path(__file__).parents[1] / "results" / "searches.csv"
 SMALL = ("texas", "wisconsin", "cornell")
 GRAPHS = (*SMALL, "chameleon", "cora", "citeseer", "film", "squirrel", "pubmed", "deezer-europe")
 
-#: The rates and decays of GPRGNN's release, as its defaults or in its published script. Table 3
-#: took MLP-2 and GAT from GPRGNN's authors and prints no ranges for them.
+#: The learning rates and weight decays in the code of GPRGNN's authors. Table 3 took MLP-2 and GAT
+#: from GPRGNN's paper, and prints no ranges for these models.
 _GPRGNN = {"lr": [0.002, 0.01, 0.05], "weight_decay": [0.0, 5e-4], "dropout": [0.5]}
 SPACES = {
     "MLP-2": (_GPRGNN, GRAPHS),
@@ -30,20 +30,20 @@ SPACES = {
         _GPRGNN | {"alpha": [0.1, 0.2, 0.5, 0.9]},
         ("chameleon", "cora", "citeseer", "film", "squirrel"),
     ),
-    # The row prints half intervals of a hundred runs, so it also comes from elsewhere. The
-    # aggregator is not chosen by validation: only this one gives the row's accuracies.
+    # This row was also taken from another paper, since it prints half a confidence interval. Only
+    # the aggregator "gcn" reproduces the row's accuracies, so the aggregator is not searched.
     "GraphSAGE": (_GPRGNN | {"aggregator": ["gcn"]}, GRAPHS[:8]),
-    # Only the dropout is searched. It is printed as 0 on every graph except Cornell and Film.
+    # Only the dropout is searched. The paper prints dropout 0, except on Cornell and Film.
     "FAGCN": (
         {"dropout": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]},
         ("texas", "wisconsin", "chameleon", "cora", "citeseer"),
     ),
-    # All rates of the paper's range, and some of its decays and dropouts.
+    # All learning rates of the paper's range, and some of its weight decays and dropouts.
     "GCN": (
         {"lr": [0.002, 0.01, 0.05], "weight_decay": [0.0, 1e-3], "dropout": [0.0, 0.5]},
         ("deezer-europe",),
     ),
-    # The paper's range, without dropout, which SGC does not have.
+    # The paper's ranges, with dropout 0, because SGC has no dropout.
     "SGC-1": ({"dropout": [0.0]}, ("pubmed",)),
     "SGC-2": ({"dropout": [0.0]}, ("pubmed",)),
 }
@@ -55,7 +55,7 @@ def cells(models: list[str] | None = None, graphs: list[str] | None = None) -> I
     """Yield model, graph, ranges and strategy of every search, in the order of the runs.
 
     Args:
-        models, graphs: Names to restrict the searches to; by default all.
+        models, graphs: Names of the models and graphs to search; by default all.
     """
     for graph in GRAPHS:
         for model, (space, searched_graphs) in SPACES.items():

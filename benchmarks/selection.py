@@ -1,11 +1,11 @@
-"""Measure what selection by test accuracy adds if every configuration has its own splits.
+"""Measure how much selection by test accuracy adds if configurations have different splits.
 
     python benchmarks/selection.py --store results/wisconsin-selection.csv
     python benchmarks/selection.py --store results/cora-selection.csv --dataset cora
 
-The script trains GCN on the printed ranges: 270 configurations, each on ten random splits that no
-other configuration has, so 2,700 trainings. Each record is stored when its trial ends, so an
-interrupted run resumes. The results page reads the records.
+The script trains GCN with the 270 configurations of the printed ranges. Each configuration has ten
+random splits that no other configuration has, so there are 2,700 trainings. Each record is stored
+when its trial ends, so an interrupted run resumes. The results page reads the records.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SPLITS = 10
 
 
 def trials(dataset: str, model: str) -> list:
-    """Return the trials of every configuration, each configuration on `SPLITS` own splits."""
+    """Return the trials of all configurations. No two configurations have a split in common."""
     from acm.experiments import grid, trials_of
 
     space = grid(model, dataset)

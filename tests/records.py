@@ -1,10 +1,10 @@
-"""Records without a training, for tests of what becomes of records."""
+"""Make records without training, for tests that store, read or compare records."""
 
 from acm.experiments import Record, Trial, trials_of
 
 
 def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
-    """A finished trial with made-up outcome; strings and floats such as would break a bad CSV."""
+    """Return a finished trial with an invented outcome, whose texts are hard to write to a CSV."""
     outcome = {
         "val_accuracy": 1 / 3,
         "test_accuracy": test_accuracy,
@@ -22,6 +22,6 @@ def make_record(trial: Trial, test_accuracy: float = 0.5, **changes) -> Record:
 
 
 def make_records(model: str, dataset: str, *accuracies: float, **options) -> list[Record]:
-    """A cell with made-up test accuracies, one a split; the options are those of `trials_of`."""
+    """Return one record per test accuracy, each of another split; `options` go to `trials_of`."""
     trials = trials_of(dataset, model, splits=len(accuracies), **options)
     return [make_record(trial, accuracy) for trial, accuracy in zip(trials, accuracies)]

@@ -1,7 +1,8 @@
 """List the graphs, download their files, or verify that the files are undamaged.
 
-ACM_DATA_MIRROR is a folder or http(s) address to read from instead of the public one, and
-ACM_DATA_CACHE is the folder of downloads. The exit code is 1 if a file is missing or damaged.
+The environment variable ACM_DATA_MIRROR names a folder or an http(s) address to read from instead
+of the public address. ACM_DATA_CACHE names the folder for downloads. The exit code of `verify` is 1
+if a file is missing or damaged.
 """
 
 from acm.data.names import DATASETS, dataset
@@ -9,7 +10,7 @@ from acm.data.names import DATASETS, dataset
 
 def add_arguments(parser) -> None:
     parser.add_argument("action", choices=("list", "fetch", "verify"))
-    parser.add_argument("names", nargs="*", metavar="NAME", help="graphs (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names of graphs (default: all)")
 
 
 def main(args) -> int:

@@ -1,13 +1,13 @@
-"""Measure how homophilic a graph is, exactly and in linear time.
+"""Measure the homophily of a graph, exactly and in linear time.
 
-GRAPH is a name of `acm data list` or a file:
-  graph.npz     edge_index [2, E] or edges [E, 2]; y or node_labels [N]; perhaps x or node_features
+GRAPH is a name from `acm data list`, or a file:
+  graph.npz     edge_index [2, E] or edges [E, 2]; y or node_labels [N]; x or node_features if any
   graph.pt      a PyG Data saved with torch.save, or its to_dict(); pickled code is never run
-  edges.csv     two nodes a line, with --labels: a node and its label a line, or labels in order
+  edges.csv     two nodes per line; the --labels file has a node and a label, or a label, per line
 
-Lines above a table that begin with "# " are comments. The first lines of the output say what was
-read. An interval goes from the value without the nodes that tie to the value with them. A value
-that is 0 / 0 on this graph is nan, and null in JSON. A graph without edges is refused.
+Lines above a table that begin with "# " are comments. The first output lines report what was read.
+If nodes tie, brackets show two values: all ties count as failures, and all ties count as successes.
+A value that is 0 / 0 is printed as nan, and as null in JSON. A graph without edges is refused.
 """
 
 import argparse
@@ -22,18 +22,18 @@ _TABLE_OPTIONS = ("labels", "sep", "header", "source", "target", "node", "label"
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("graph", metavar="GRAPH", help="name of a graph, or a file")
+    parser.add_argument("graph", metavar="GRAPH", help="name of a graph, or a path")
     add = parser.add_argument_group("how to read an edge list").add_argument
-    add("--labels", type=Path, metavar="FILE", help="file of the labels")
+    add("--labels", type=Path, metavar="FILE", help="file of the node labels")
     add("--sep", metavar="S", help="separator of both files (default: , ; tab or blank)")
-    text = "both files begin with names of columns (default: if the first line has such a name)"
+    text = "line 1 of both files has column names (default: detect the known names)"
     add("--header", action=argparse.BooleanOptionalAction, help=text)
     for name in _TABLE_OPTIONS[-4:]:
-        add(f"--{name}", metavar="COLUMN", help=f"its name, or 0, 1, … (default: {name})")
+        add(f"--{name}", metavar="COLUMN", help=f"column name, or number from 0 (default: {name})")
     add = parser.add_argument_group("conventions").add_argument
     for flag, choices, text in (
-        ("--direction", ("undirected", "out", "in"), "which nodes are neighbors"),
-        ("--loops", ("keep", "remove", "add"), "self-loops in aggregations; edges count without"),
+        ("--direction", ("undirected", "out", "in"), "edge direction that defines neighbors"),
+        ("--loops", ("keep", "remove", "add"), "self-loops; edge metrics always ignore them"),
         ("--ties", (">=", ">"), "whether equal means count as a success"),
     ):
         add(flag, choices=choices, default=choices[0], help=f"{text} (default: {choices[0]})")
@@ -71,7 +71,7 @@ def main(args) -> None:
 
 
 def _graph(args) -> tuple:
-    """Return features, edges, classes, and lines that say what was read from a file."""
+    """Return features, edges, classes, and lines that report what was read from a file."""
     from acm.cli.graph_file import read_archive, read_tables
 
     path = Path(args.graph)
@@ -81,7 +81,7 @@ def _graph(args) -> tuple:
     if path.is_file() and path.suffix.lower() not in (".npz", ".pt", ".pth"):
         return read_tables(path, **options)
     if any(value is not None for value in options.values()):
-        raise UsageError(f"{path} is no edge list: leave --{', --'.join(options)} out")
+        raise UsageError(f"{path} is not an edge list: do not use --{', --'.join(options)}")
     if path.is_file():
         return read_archive(path)
     from acm.data import load
@@ -91,7 +91,7 @@ def _graph(args) -> tuple:
 
 
 def _facts(score: float) -> dict[str, object]:
-    """Return a metric's value and its ties in types that JSON has."""
+    """Convert a metric's value, interval and ties to types that JSON has."""
     facts: dict[str, object] = {"value": None if isnan(score) else float(score)}
     if hasattr(score, "interval"):
         facts |= {"interval": list(score.interval), "ties": score.ties}

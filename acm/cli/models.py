@@ -1,9 +1,10 @@
-"""List the models that `acm run` can train, or show one.
+"""List the models that `acm run` can train, or show one model.
 
-With a name: its equation, what it does with heterophily, and the source of its hyperparameters.
-Columns of the list: the paper's tables that print the model, whether many trainings of it run at
-once, and on how many of the paper's ten graphs the optimum is printed. The environment variable
-ACM_MODELS names modules or .py files, separated by commas, that register models of your own.
+With NAME, the output is the model's equation, how the model handles heterophily, and the source of
+its hyperparameters. Columns of the list: `tables`, the paper's tables that have the model;
+`stacks`, whether several trials can train at once; `optima`, the number of graphs for which the
+paper prints hyperparameters. The environment variable ACM_MODELS adds your own models: it lists
+modules or .py files, separated by commas.
 """
 
 from collections import Counter
@@ -11,7 +12,7 @@ from collections import Counter
 
 def add_arguments(parser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this model only")
-    text = "of which splits to show hyperparameters (default: random)"
+    text = "show the hyperparameters for these splits (default: random)"
     parser.add_argument("--split-scheme", default="random", choices=("random", "fixed"), help=text)
 
 

@@ -1,7 +1,7 @@
-"""Train one cell of a table, and compare it with the paper.
+"""Train a model on a graph, and compare its test accuracy with the paper.
 
-A model is trained on several splits of a graph by the released training rule. Records in the store
-are not trained again, so an interrupted run continues where it stopped.
+The model is trained on several splits, with the training rule that the paper uses for this graph.
+Trials in the store are not trained again, so an interrupted run continues where it stopped.
 
 example: acm run --dataset cora --model GCNII --splits 3 --lr 0.01 --options layers=16 alpha=0.2
 """
@@ -13,8 +13,8 @@ from acm.cli.options import HYPERPARAMETERS, add_shared, hyperparameters_of, wor
 def add_arguments(parser) -> None:
     add_shared(parser, "runs.csv")
     add = parser.add_argument_group("ablations").add_argument
-    add("--channels", metavar="C+C", help="use some of low+high+identity only")
-    text = "add the channels instead of mixing them node by node"
+    add("--channels", metavar="C+C", help="use only some of low+high+identity")
+    text = "sum the channels instead of weighting them for each node"
     add("--no-mixing", dest="mix", action="store_const", const=False, help=text)
 
 

@@ -1,8 +1,8 @@
-"""Choose hyperparameters by validation.
+"""Choose hyperparameters by validation accuracy.
 
-Every configuration of a grid is trained, by default of the paper's, and those with the best
-validation accuracy are printed. No test label is read: the last line is the `acm run` command that
-tests the chosen configuration. An interrupted search continues where it stopped.
+The command trains every configuration of a grid, by default the paper's grid, and prints the ten
+best configurations. It reads no test label. The last line is the `acm run` command that tests the
+best configuration. An interrupted search continues where it stopped.
 
 example: acm search --dataset cora --model APPNP --lr 0.01,0.05 --options alpha=0.1,0.5,0.9
 """
@@ -17,8 +17,8 @@ _CELL = ("dataset", "model", "split_scheme", "splits", "seed")
 
 def add_arguments(parser) -> None:
     add_shared(parser, "search.csv", ranges=True)
-    text = "grid: every configuration on every split (default); halving: the better third goes on"
-    text += " after the first, the third and the ninth split"
+    text = "grid: every configuration on every split (default); halving: keep the best third of the"
+    text += " configurations after 1, 3 and 9 splits"
     parser.add_argument("--strategy", default="grid", choices=("grid", "halving"), help=text)
 
 
@@ -38,7 +38,7 @@ def main(args) -> None:
         mean = f"{100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} %" if c.accuracy >= 0 else "failed"
         splits = f"{c.splits} split{'s' * (c.splits > 1)}"
         print(f"validation {mean} on {splits}: {in_words(c.hyperparameters)}")
-    print(f"{len(result.surface)} configurations, {result.trainings} trainings, in {args.store}")
+    print(f"{len(result.surface)} configurations, {result.trainings} trainings; see {args.store}")
     words = ["acm", "run"]
     for name, value in (cell | result.chosen).items():
         common = name in (*_CELL, *HYPERPARAMETERS)

@@ -1,4 +1,4 @@
-"""What a finished book must be: all pages there, no cell in error, nothing loaded from outside."""
+"""Check a built book: no page is missing, no cell failed, and nothing is loaded from outside."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import nbformat
 import yaml
 
 OUTSIDE = re.compile(r"\s*(https?:)?//", re.IGNORECASE)
-# In a style: what it loads. In a script: an address of something that can be loaded.
+# An address that a style loads, and an address in a script that looks like a loadable file.
 STYLE_LOADS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""", re.IGNORECASE)
 SCRIPT_LOADS = re.compile(
     r"""["'`]((?:https?:)?//[^"'`\s]+\.(?:m?js|css|json|wasm|woff2?|ttf))["'`?]""", re.IGNORECASE
 )
-# The elements and attributes that a browser follows on its own, unlike <a href>.
+# Elements and attributes whose address a browser loads without a click, unlike <a href>.
 LOADS = {
     "audio": ["src"], "embed": ["src"], "iframe": ["src"], "img": ["src", "srcset"],
     "image": ["href", "xlink:href"], "input": ["src"], "object": ["data"], "script": ["src"],
@@ -27,40 +27,40 @@ LINKS_NOT_LOADED = {"alternate", "author", "canonical", "help", "license", "next
 
 
 def pages(root: Path) -> list[str]:
-    """The pages that _toc.yml names, without suffix."""
-    found = []
+    """Return the pages that _toc.yml lists, without suffix."""
+    names = []
 
     def walk(node: object) -> None:
         if isinstance(node, dict):
-            found.extend(node[name] for name in ("root", "file") if name in node)
+            names.extend(node[name] for name in ("root", "file") if name in node)
             node = list(node.values())
         if isinstance(node, list):
             for inner in node:
                 walk(inner)
 
     walk(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8")))
-    return found
+    return names
 
 
 def problems(root: Path, html: Path) -> list[str]:
-    """Each fault of the book built from `root` into `html`, in a line."""
-    found = []
+    """Return the faults of the book that was built from `root` into `html`, one line per fault."""
+    faults = []
     for page in pages(root):
         if not (html / f"{page}.html").is_file():
-            found.append(f"{page}: in _toc.yml, but not built")
+            faults.append(f"{page}: listed in _toc.yml, but not built")
         source = root / f"{page}.ipynb"
         if source.is_file():
-            found += [f"{page}: {text}" for text in _errors(source)]
+            faults += [f"{page}: {text}" for text in _errors(source)]
     for path in sorted(html.rglob("*")):
         if path.suffix not in (".html", ".css", ".svg"):
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         name = path.relative_to(html)
-        loads = STYLE_LOADS.findall(text) if path.suffix == ".css" else _Loads(text).found
-        found += [f"{name}: loads {address} from outside" for address in loads]
+        loads = STYLE_LOADS.findall(text) if path.suffix == ".css" else _Loads(text).addresses
+        faults += [f"{name}: loads {address} from outside" for address in loads]
         if path.suffix == ".html" and 'class="output traceback' in text:
-            found.append(f"{name}: shows a traceback")
-    return found
+            faults.append(f"{name}: shows a traceback")
+    return faults
 
 
 def _errors(notebook: Path) -> Iterator[str]:
@@ -71,29 +71,29 @@ def _errors(notebook: Path) -> Iterator[str]:
 
 
 class _Loads(HTMLParser):
-    """Collects the outside addresses that a browser would ask for when it opens a page."""
+    """Collect the outside addresses that a browser loads when it opens a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.addresses: list[str] = []
         self._inside = ""
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._inside = tag if tag in ("script", "style") else ""
-        given = {name: value or "" for name, value in attrs}
+        values = {name: value or "" for name, value in attrs}
         for name in LOADS.get(tag, []):
-            # A comma inside a data: address separates nothing.
-            value = given.get(name, "")
-            addresses = re.split(r",\s+", value) if name == "srcset" else [value]
-            self.found += [address.split()[0] for address in addresses if OUTSIDE.match(address)]
-        if tag == "link" and OUTSIDE.match(given.get("href", "")):
-            if not set(given.get("rel", "").lower().split()) <= LINKS_NOT_LOADED:
-                self.found.append(given["href"])
-        if tag == "meta" and "refresh" in given.get("http-equiv", "").lower():
-            self.found += re.findall(r"url=\s*((?:https?:)?//\S+)", given.get("content", ""))
-        self.found += STYLE_LOADS.findall(given.get("style", ""))
+            # Split only at a comma with a space, because a data: address contains a comma.
+            value = values.get(name, "")
+            parts = re.split(r",\s+", value) if name == "srcset" else [value]
+            self.addresses += [part.split()[0] for part in parts if OUTSIDE.match(part)]
+        if tag == "link" and OUTSIDE.match(values.get("href", "")):
+            if not set(values.get("rel", "").lower().split()) <= LINKS_NOT_LOADED:
+                self.addresses.append(values["href"])
+        if tag == "meta" and "refresh" in values.get("http-equiv", "").lower():
+            self.addresses += re.findall(r"url=\s*((?:https?:)?//\S+)", values.get("content", ""))
+        self.addresses += STYLE_LOADS.findall(values.get("style", ""))
 
     handle_startendtag = handle_starttag
 
@@ -102,6 +102,6 @@ class _Loads(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._inside == "script":
-            self.found += SCRIPT_LOADS.findall(data)
+            self.addresses += SCRIPT_LOADS.findall(data)
         elif self._inside == "style":
-            self.found += STYLE_LOADS.findall(data)
+            self.addresses += STYLE_LOADS.findall(data)

@@ -1,4 +1,4 @@
-"""List the files of a package that a piece of code depends on, without running the code."""
+"""List the files of a package that a piece of code depends on. The code is not executed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA_FILES = (".csv", ".json", ".npz")
 
 
 def closure(root: Path, package: str, code: str) -> list[Path]:
-    """Return the modules of `root/package` that `code` imports, and the data files beside them."""
+    """Return the modules that `code` imports from `root/package`, and the data files near them."""
     modules = _modules(root, package)
     names, waiting = set(), set(_known(_imports(ast.parse(code), ""), modules))
     while waiting:
@@ -22,24 +22,24 @@ def closure(root: Path, package: str, code: str) -> list[Path]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         waiting |= set(_known(_imports(tree, inside), modules)) - names
     files = {modules[name] for name in names}
-    for room in {path.parent for path in files}:
-        # The package's folder contains all rooms, so only the files directly in it count.
-        inner = room.glob("*") if room == root / package else room.rglob("*")
+    for folder in {path.parent for path in files}:
+        # The package's own folder contains all other folders, so it is not searched recursively.
+        inner = folder.glob("*") if folder == root / package else folder.rglob("*")
         files |= {path for path in inner if path.suffix in DATA_FILES}
     return sorted(files)
 
 
 def _modules(root: Path, package: str) -> dict[str, Path]:
     """Map the dotted name of every module of the package to its file."""
-    found = {}
+    modules = {}
     for path in sorted(root.glob(f"{package}/**/*.py")):
         parts = path.relative_to(root).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return modules
 
 
 def _known(names: Iterable[str], modules: dict[str, Path]) -> Iterator[str]:
-    """Yield the modules in each name: `acm.nn.gcnii.GCNII` has `acm`, `acm.nn`, `acm.nn.gcnii`."""
+    """Yield every prefix of a name that is a module: `acm.nn.GCN` gives `acm` and `acm.nn`."""
     for name in names:
         parts = name.split(".")
         for end in range(1, len(parts) + 1):
@@ -48,9 +48,9 @@ def _known(names: Iterable[str], modules: dict[str, Path]) -> Iterator[str]:
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    """Yield every dotted name that a syntax tree imports, also inside functions.
+    """Yield every dotted name that the code imports, including imports inside functions.
 
-    A text such as "acm.nn.gcnii:GCNII" or "acm.nn" names a module that is imported when needed.
+    Strings such as "acm.nn.gcnii:GCNII" or "acm.nn" count too, since the code may import them late.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

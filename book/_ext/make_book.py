@@ -1,4 +1,4 @@
-"""Build the book, warnings being errors, and hold the outcome against what a book must be."""
+"""Build the book and check the built pages. A warning counts as an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main(prog_name='jupyter-
 
 
 def make(root: Path, output: Path) -> list[str]:
-    """Build `root`'s book into `output/_build/html`; what is wrong with it, line by line."""
+    """Build the book of `root` into `output/_build/html`; return one line per fault."""
     build = output / "_build"
     ran = subprocess.run(
         [sys.executable, "-c", JUPYTER_BOOK, "build", root, "--path-output", output]
@@ -24,25 +24,25 @@ def make(root: Path, output: Path) -> list[str]:
         capture_output=True,
     )
     if ran.returncode:
-        said = re.sub(r"\x1b\[[\d;]*m", "", ran.stderr or ran.stdout).strip().splitlines()
-        found = [line for line in said if "WARNING" in line or "ERROR" in line] or said
+        lines = re.sub(r"\x1b\[[\d;]*m", "", ran.stderr or ran.stdout).strip().splitlines()
+        faults = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines
     else:
-        found = problems(root, build / "html")
-    if found:
-        # A page that was read would not be read again, and its warning not be repeated.
+        faults = problems(root, build / "html")
+    if faults:
+        # Without the cache, the next build reads every page again and repeats its warnings.
         shutil.rmtree(build / ".doctrees", ignore_errors=True)
-    return found
+    return faults
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2])
-    parser.add_argument("--output", type=Path, help="the folder of _build (default: the root)")
+    parser.add_argument("--output", type=Path, help="folder that gets _build (default: the root)")
     options = parser.parse_args()
     root = options.root.resolve()
     output = (options.output or root).resolve()
-    if found := make(root, output):
-        print("\n".join(found), file=sys.stderr)
+    if faults := make(root, output):
+        print("\n".join(faults), file=sys.stderr)
         return 2
     index = output / "_build" / "html" / "index.html"
     print(f"The book: {index}")

@@ -1,14 +1,13 @@
-"""The notebooks' one way: `notebooks/*.md`, executed, becomes the committed `book/nb/*.ipynb`.
+"""Execute the sources `notebooks/*.md` and write the notebooks `book/nb/*.ipynb`.
 
-Only the text is edited. An executed notebook carries a key: the hash of its source, of the `acm`
-modules the source imports (directly or through others), of those rooms' data files and of the
-result files it reads. Where the key of today is another one, the notebook is stale.
-
-The front matter of a source says what it lives on, all optional:
+People edit only the sources. An executed notebook stores a key. The key is a hash of the source, of
+all `acm` modules that the source imports (directly or indirectly), of the data files in the folders
+of these modules, and of the result files that the source reads. If the key changes, the notebook is
+stale. The front matter of a source has three optional entries:
 
     acm:
-      needs: [cornell]          # graphs without which it cannot run
-      reads: [results/x.csv]    # files, relative to the repository's root
+      needs: [cornell]          # graphs that the notebook cannot run without
+      reads: [results/x.csv]    # files, relative to the root of the repository
       live: true                # executed at every build, never committed
 """
 
@@ -32,7 +31,7 @@ import nbformat
 
 from closure import closure
 
-# What makes two executions on one kind of machine agree to the byte.
+# With these variables, two executions on similar machines give identical bytes.
 KERNEL_ENV = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -41,7 +40,7 @@ KERNEL_ENV = {
     "SOURCE_DATE_EPOCH": "0",
     "TQDM_DISABLE": "1",
     "MATPLOTLIBRC": str(Path(__file__).with_name("matplotlibrc")),
-    # The kernel is this environment's, whatever a user has installed in the home folder.
+    # Use the kernel of this environment and not a kernel in the user's home folder.
     "JUPYTER_PREFER_ENV_PATH": "1",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
@@ -49,12 +48,12 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 class NotebookError(Exception):
-    """One line: which notebook, which cell, and what went wrong there."""
+    """Report in one line which notebook and cell failed, and why."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """The folders of a repository that the notebooks live in."""
+    """A repository with notebooks, and its package."""
 
     root: Path
     package: str = "acm"
@@ -66,7 +65,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One source and what is made of it."""
+    """A source file and its executed notebook."""
 
     project: Project
     source: Path
@@ -81,56 +80,56 @@ class Notebook:
 
     @cached_property
     def content(self) -> nbformat.NotebookNode:
-        """The source as a notebook without outputs, the same to the byte every time."""
+        """Convert the source to a notebook without outputs. The result is always the same."""
         notebook = jupytext.read(self.source, fmt="md:myst")
         for index, cell in enumerate(notebook.cells):
             cell.id = f"{self.stem}-{index}"
-        asked = notebook.metadata.get("acm", {})
-        notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "acm": asked})
+        entries = notebook.metadata.get("acm", {})
+        notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "acm": entries})
         notebook.nbformat, notebook.nbformat_minor = 4, 5
         return notebook
 
     @property
-    def asked(self) -> dict:
+    def entries(self) -> dict:
         return self.content.metadata.acm
 
     @property
     def live(self) -> bool:
-        return bool(self.asked.get("live", False))
+        return bool(self.entries.get("live", False))
 
     @property
     def key(self) -> str:
-        """The hash of everything the outputs follow from."""
+        """Return the hash of all files that the outputs depend on."""
         code = "\n".join(
             re.sub(r"^\s*[%!].*$", "pass", cell.source, flags=re.MULTILINE)
             for cell in self.content.cells
             if cell.cell_type == "code"
         )
         root = self.project.root
-        reads = [root / name for name in self.asked.get("reads", [])]
+        reads = [root / name for name in self.entries.get("reads", [])]
         for path in reads:
             if not path.is_file():
                 name = path.relative_to(root).as_posix()
-                raise NotebookError(f"{self.stem}: reads {name}, which is not there")
+                raise NotebookError(f"{self.stem}: reads {name}, which does not exist")
         digest = hashlib.sha256()
         depends = closure(root, self.project.package, code)
         for path in [self.source, *depends, *reads]:
-            # Line ends are the checkout's, not the content's.
+            # The key must not depend on the line ends that git writes on this machine.
             data = path.read_bytes().replace(b"\r\n", b"\n")
             digest.update(f"{path.relative_to(root).as_posix()}\0{len(data)}\0".encode() + data)
         return digest.hexdigest()[:32]
 
     def executed(self) -> nbformat.NotebookNode | None:
-        """What is committed, or None."""
+        """Return the executed notebook, or None if it does not exist."""
         return nbformat.read(self.target, as_version=4) if self.target.is_file() else None
 
     def stale(self) -> bool:
-        """Whether the executed notebook is missing or follows from something else than today."""
+        """Return whether the executed notebook is missing or has an old key."""
         executed = self.executed()
         return executed is None or executed.metadata.get("acm", {}).get("key") != self.key
 
     def execute(self) -> None:
-        """Run it in a fresh kernel and put the outcome in place, or leave all as it was."""
+        """Execute the notebook in a new kernel and write it. If a cell fails, write nothing."""
         from papermill import PapermillExecutionError, execute_notebook
 
         key = self.key
@@ -143,23 +142,23 @@ class Notebook:
                     request_save_on_cell_execute=False,
                     record_timing=False,
                     cwd=self.project.root,
-                    # The kernel's own log warns of every port it opens and every shutdown.
+                    # The kernel would log a warning for every port and every shutdown.
                     extra_arguments=["--log-level=CRITICAL"],
                 )
         except PapermillExecutionError as error:
             last = f"{error.ename}: {error.evalue}".strip().splitlines()[-1]
             raise NotebookError(f"{self.stem}, cell {error.exec_count}: {last}") from None
         settle(notebook)
-        notebook.metadata.acm = {**self.asked} if self.live else {**self.asked, "key": key}
+        notebook.metadata.acm = {**self.entries} if self.live else {**self.entries, "key": key}
         write(self.target, nbformat.writes(notebook, version=4) + "\n")
 
 
 @contextmanager
 def _kernel_env() -> Iterator[None]:
-    """A kernel inherits this process's environment; afterwards it is again what it was."""
+    """Set the environment variables that a new kernel inherits, and restore them afterwards."""
     before = dict(os.environ)
     os.environ.update(KERNEL_ENV)
-    os.environ.pop("MPLBACKEND", None)  # any but the notebook's own would lose the figures
+    os.environ.pop("MPLBACKEND", None)  # another backend would not show the figures
     try:
         yield
     finally:
@@ -168,7 +167,7 @@ def _kernel_env() -> Iterator[None]:
 
 
 def data_fault(needs: list[str]) -> str | None:
-    """Why these graphs cannot be had, in one line; None if they can."""
+    """Return one line that says why the graphs are not available, or None if they are."""
     if not needs:
         return None
     from acm.data import available, source_problem
@@ -181,14 +180,14 @@ def data_fault(needs: list[str]) -> str | None:
 
 
 def settle(notebook: nbformat.NotebookNode) -> None:
-    """Take out of an executed notebook what differs from run to run."""
+    """Remove everything from an executed notebook that differs between executions."""
     notebook.metadata.pop("papermill", None)
     notebook.metadata.get("language_info", {}).pop("version", None)
     for cell in notebook.cells:
         for name in ("papermill", "execution"):
             cell.metadata.pop(name, None)
         if not cell.metadata.get("tags", True):
-            # Papermill gives every cell a list of tags.
+            # Papermill adds an empty list of tags to every cell.
             del cell.metadata["tags"]
         merged: list = []
         for output in cell.get("outputs", []):
@@ -198,7 +197,7 @@ def settle(notebook: nbformat.NotebookNode) -> None:
                 and output.output_type == before.output_type == "stream"
                 and output.name == before.name
             ):
-                # How a stream is cut into messages depends on the machine's load.
+                # The load of the machine decides how a stream is split into messages.
                 before.text += output.text
             else:
                 merged.append(output)
@@ -207,7 +206,7 @@ def settle(notebook: nbformat.NotebookNode) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; one that would not change is left alone."""
+    """Write a file completely or not at all. A file that already has this text is not touched."""
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,16 +222,16 @@ def write(path: Path, text: str) -> None:
 
 
 def build(project: Project, which: str = "stale") -> None:
-    """Execute what is missing or stale and what is live; `which`: "stale", "all" or "live"."""
+    """Execute the notebooks that `which` selects: "stale" (and missing or live), "all", "live"."""
     fresh = 0
     for notebook in project.sources:
         if not notebook.live and (which == "live" or (which == "stale" and not notebook.stale())):
             fresh += 1
             continue
-        if fault := data_fault(notebook.asked.get("needs", [])):
+        if fault := data_fault(notebook.entries.get("needs", [])):
             if not notebook.target.is_file():
                 raise NotebookError(f"{notebook.stem}: never executed, and {fault}")
-            print(f"{notebook.stem}: kept as committed, for {fault}")
+            print(f"{notebook.stem}: kept as committed: {fault}")
             continue
         print(f"{notebook.stem}: executing ...", end=" ", flush=True)
         start = time.monotonic()
@@ -247,35 +246,35 @@ def build(project: Project, which: str = "stale") -> None:
 
 
 def check(project: Project) -> list[str]:
-    """Without executing: each way in which sources and executed notebooks disagree, in a line."""
-    found = []
+    """Compare sources and executed notebooks without executing; return one line per difference."""
+    faults = []
     sources = project.sources
     stems = {notebook.stem for notebook in sources}
     for path in sorted(project.root.glob("book/nb/*.ipynb")):
         if path.stem not in stems:
-            found.append(f"{path.stem}: executed, but notebooks/{path.stem}.md is not there")
+            faults.append(f"{path.stem}: executed, but notebooks/{path.stem}.md does not exist")
     for notebook in sources:
         if notebook.live:
             continue
         if (executed := notebook.executed()) is None:
-            found.append(f"{notebook.stem}: never executed; `make book` does it")
+            faults.append(f"{notebook.stem}: never executed; run `make book`")
             continue
         want = [(c.cell_type, c.id, c.source) for c in notebook.content.cells]
         have = [(c.cell_type, c.get("id"), c.source) for c in executed.cells]
         if want != have:
-            found.append(f"{notebook.stem}: its cells are not those of its source")
+            faults.append(f"{notebook.stem}: the cells differ from the cells of the source")
         elif executed.metadata.get("acm", {}).get("key") != notebook.key:
-            found.append(f"{notebook.stem}: stale, its source or the code it imports changed")
+            faults.append(f"{notebook.stem}: stale, the source or a file it depends on changed")
         for index, cell in enumerate(executed.cells):
             if cell.cell_type != "code":
                 continue
             if cell.execution_count is None and cell.source.strip():
-                found.append(f"{notebook.stem}: cell {index} was not executed")
+                faults.append(f"{notebook.stem}: cell {index} was not executed")
             if cell.source.rstrip().endswith(";"):
-                found.append(f"{notebook.stem}: cell {index} ends in a semicolon, unknown to nbval")
+                faults.append(f"{notebook.stem}: cell {index} ends in a semicolon (not for nbval)")
             if any(output.output_type == "error" for output in cell.outputs):
-                found.append(f"{notebook.stem}: cell {index} ended in an error")
-    return found
+                faults.append(f"{notebook.stem}: cell {index} ended in an error")
+    return faults
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -283,17 +282,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "command",
         choices=["build", "all", "live", "check"],
-        help="build: what is missing, stale or live; all: everything; live: only that; "
-        "check: say without executing whether sources and executed notebooks agree",
+        help="execute the missing, stale and live notebooks (build), all notebooks (all) or the "
+        "live notebooks (live), or compare sources with executed notebooks (check)",
     )
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2])
     options = parser.parse_args(arguments)
     project = Project(options.root.resolve())
     try:
         if options.command == "check":
-            found = check(project)
-            print("\n".join(found) or "sources and executed notebooks agree")
-            return 2 if found else 0
+            faults = check(project)
+            print("\n".join(faults) or "sources and executed notebooks agree")
+            return 2 if faults else 0
         build(project, "stale" if options.command == "build" else options.command)
     except NotebookError as error:
         print(error, file=sys.stderr)

@@ -1,7 +1,7 @@
-"""A Sphinx extension: the built book asks for nothing outside itself.
+"""A Sphinx extension that makes the built book independent of the internet.
 
-MathJax comes from the package sphinx-mathjax-offline. sphinx-thebe, which Jupyter Book loads
-whether or not anything uses it, would put a CDN's address on every page: it is unhooked.
+MathJax is copied from the package sphinx-mathjax-offline. The extension sphinx-thebe is switched
+off, because it adds an internet address to every page. Jupyter Book always loads sphinx-thebe.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.fileutil import copy_asset
 
-# Of MathJax what a page with TeX asks for; the package has every input, output and language.
+# The files of MathJax that a page with TeX loads. The package has many other files.
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml")
 
 
@@ -36,7 +36,7 @@ def _unhook_thebe(app: Sphinx, config: Config) -> None:
 
 
 def _copy_mathjax(app: Sphinx) -> None:
-    # The package's name has hyphens: it can be found, but not written in an import.
+    # The package cannot be imported by name, because the name contains hyphens.
     spec = find_spec("sphinx-mathjax-offline")
     source = Path(spec.origin).parent / "static" / "mathjax"
     target = Path(app.outdir) / "_static" / "mathjax"

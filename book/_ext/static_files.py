@@ -1,7 +1,7 @@
-"""A Sphinx extension: an edited style sheet or picture reaches the book at the next build.
+"""A Sphinx extension that makes the next build copy an edited style sheet or picture.
 
-Sphinx copies static files only when some page is out of date. Here their content is a setting, and
-with a changed setting all pages are written anew.
+Sphinx copies static files only if a page is out of date. This extension stores the hash of all
+static files as a setting, and Sphinx writes all pages again when a setting changes.
 """
 
 from __future__ import annotations

@@ -44,11 +44,11 @@ def test_an_exponent_is_found_whatever_the_factor():
     assert np.isnan(b) and error == np.inf
     assert scale.exponent_beyond(sizes, [5.0, 5.1, 4.9, 5.0, 5.1, 5.0])[1] > 1
     level = {n: {"seconds": 5.0, "before": 10, "peak": 10 + n} for n in (1, 10, 100, 1000)}
-    assert "beyond what any of them cost, no growth to be fitted" in scale.growth("edges", level)
+    assert "with a constant cost fitted: no growth" in scale.growth("edges", level)
     seen = {n: {"seconds": 1 + 2 * n, "before": 10, "peak": 10 + n**2} for n in (1, 10, 100, 1000)}
     text = scale.growth("edges", seen)
-    assert "beyond what any of them cost ^ 1.00 ± 0.00" in text and text.endswith("memory ^ 2.00")
-    assert "beyond" not in scale.growth("nodes", seen)
+    assert "with a constant cost fitted ^ 1.00 ± 0.00" in text and text.endswith("memory ^ 2.00")
+    assert "constant cost" not in scale.growth("nodes", seen)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_an_interrupted_script_is_one_line_and_exit_code_130(capsys):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_only_the_dry_run_runs(tmp_path):
-    with pytest.raises(UsageError, match="no CUDA device here: --dry-run needs none"):
+    with pytest.raises(UsageError, match="no CUDA device: use --dry-run"):
         gpu.Run(argparse.Namespace(dry_run=False, budget=60, out=tmp_path))
 
 

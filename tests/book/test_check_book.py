@@ -37,7 +37,7 @@ def test_a_sound_book_has_no_problems(book):
 def test_a_page_that_was_not_built(book):
     root, html = book
     (html / "book/inner.html").unlink()
-    assert problems(root, html) == ["book/inner: in _toc.yml, but not built"]
+    assert problems(root, html) == ["book/inner: listed in _toc.yml, but not built"]
 
 
 def test_a_cell_that_ended_in_an_error(book):

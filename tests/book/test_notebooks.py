@@ -100,12 +100,12 @@ def test_the_key_is_the_same_elsewhere_and_with_other_line_ends(project, tmp_pat
 
 def test_what_it_reads_must_be_there(project):
     (project.root / "results/table.csv").unlink()
-    with pytest.raises(NotebookError, match="page: reads results/table.csv, which is not there"):
+    with pytest.raises(NotebookError, match="page: reads results/table.csv, which does not exist"):
         _ = page(project).key
 
 
 def test_execution_repeats_to_the_byte_and_only_when_stale(project, capsys):
-    assert check(project) == ["page: never executed; `make book` does it"]
+    assert check(project) == ["page: never executed; run `make book`"]
     build(project)
     first = page(project).target.read_bytes()
     assert check(project) == []
@@ -124,7 +124,7 @@ def test_execution_repeats_to_the_byte_and_only_when_stale(project, capsys):
     assert "image/png" in figure.data
 
     (project.root / "lib/deep.py").write_text("VALUE = 8\n")
-    assert check(project) == ["page: stale, its source or the code it imports changed"]
+    assert check(project) == ["page: stale, the source or a file it depends on changed"]
     build(project)
     assert "24 {" in page(project).target.read_text()
 
@@ -144,7 +144,7 @@ def test_the_command_line_ends_with_2_and_one_line(project, capsys, monkeypatch)
     assert main(["check", "--root", str(project.root)]) == 2
     (project.root / "results/table.csv").unlink()
     assert main(["build", "--root", str(project.root)]) == 2
-    assert capsys.readouterr().err == "page: reads results/table.csv, which is not there\n"
+    assert capsys.readouterr().err == "page: reads results/table.csv, which does not exist\n"
 
 
 def test_without_its_data_the_committed_notebook_is_kept(project, capsys, monkeypatch):
@@ -155,7 +155,7 @@ def test_without_its_data_the_committed_notebook_is_kept(project, capsys, monkey
         build(project)
     write(page(project).target, nbformat.writes(page(project).content) + "\n")
     build(project)
-    assert capsys.readouterr().out == "page: kept as committed, for no graph here\n"
+    assert capsys.readouterr().out == "page: kept as committed: no graph here\n"
 
 
 def test_check_sees_hand_edited_orphaned_and_unexecuted_notebooks(project):
@@ -167,8 +167,8 @@ def test_check_sees_hand_edited_orphaned_and_unexecuted_notebooks(project):
     write(page(project).target, nbformat.writes(notebook) + "\n")
     write(project.root / "book/nb/orphan.ipynb", nbformat.writes(notebook) + "\n")
     assert check(project) == [
-        "orphan: executed, but notebooks/orphan.md is not there",
-        "page: its cells are not those of its source",
+        "orphan: executed, but notebooks/orphan.md does not exist",
+        "page: the cells differ from the cells of the source",
     ]
     notebook.cells[0].source = page(project).content.cells[0].source
     notebook.cells[1].execution_count = None

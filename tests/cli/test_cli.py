@@ -323,7 +323,7 @@ def test_a_search_over_a_models_own_ends_in_the_command_that_tests_it(tmp_path, 
         ("alpha=0.1,x", "alpha='x': a number is needed"),
         ("alpha=1_0", "NAME=X is needed"),
         ("beta=1", "unknown hyperparameter 'beta'"),
-        ("weight_decay=1", "weight_decay is given twice, or is an option itself"),
+        ("weight_decay=1", "weight_decay is given twice, or has a separate option"),
     ):
         assert main(["search", *name, *asked[:-1], wrong, *where]) == 2
         error = capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_a_pickled_payload_is_not_executed(tmp_path, monkeypatch, capsys, conten
     monkeypatch.chdir(tmp_path)
     torch.save(content, "graph.pt")
     code, out, err = ran(capsys, "graph.pt")
-    assert (code, out) == (2, "") and "else in it is executed" in err and err.count("\n") == 1
+    assert (code, out) == (2, "") and "content is not executed" in err and err.count("\n") == 1
     assert not (tmp_path / "EXECUTED").exists()
 
 
@@ -167,15 +167,15 @@ def files(tmp_path, monkeypatch):
         (["noise.txt", "--labels", "labels.csv"], "noise.txt is not a table"),
         (["graph.graphml", "--labels", "labels.csv"], "graph.graphml is not read"),
         (["one.npy", "--labels", "labels.csv"], "one.npy is not read"),
-        (["noise.npz"], "noise.npz is no graph"),
-        (["noise.pt"], "noise.pt is no graph"),
+        (["noise.npz"], "noise.npz is not a graph"),
+        (["noise.pt"], "noise.pt is not a graph"),
         (["bare.npz"], "edge_index and y are needed"),
         (["objects.npz"], "Object arrays cannot be loaded"),
         (["wide.npz"], "[2, E] are needed"),
-        (["one.npz"], "a ndarray is no Data"),
-        (["list.pt"], "a list is no Data"),
-        (["hetero.pt"], "a HeteroData is no Data"),
-        (["slices.pt"], "a tuple is no Data"),
+        (["one.npz"], "its ndarray is not a Data"),
+        (["list.pt"], "its list is not a Data"),
+        (["hetero.pt"], "its HeteroData is not a Data"),
+        (["slices.pt"], "its tuple is not a Data"),
         (["words.npz"], "numpy.str_"),
         (["complex.npz"], "real numbers"),
         (["dates.npz"], "labels are datetime64[D]"),
@@ -185,8 +185,8 @@ def files(tmp_path, monkeypatch):
         (["minus.npz"], "has no label ('-1')"),
         (["beyond.npz"], "2**63"),
         (["meta.pt"], "meta"),
-        (["bare.npz", "--labels", "labels.csv"], "bare.npz is no edge list"),
-        (["synthetic", "--no-header"], "synthetic is no edge list"),
+        (["bare.npz", "--labels", "labels.csv"], "bare.npz is not an edge list"),
+        (["synthetic", "--no-header"], "synthetic is not an edge list"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, words):
@@ -274,7 +274,7 @@ def test_headings_columns_and_labels_of_tables(tmp_path, capsys, edges, labels, 
         ("0\n1\n", "0\n1\n", "choose columns with --source and --target"),
         (WORDS, "wer,was\na,x\nb,x\nc,z\nd,z\n", "begins with 'wer was'"),
         (WORDS, "node,x\na,x\nb,x\nc,z\nd,z\n", "begins with 'node x'"),
-        (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "without its name"),
+        (NUMBERS, ",0\n0,0\n1,0\n2,1\n3,1\n", "without a name"),
         (NUMBERS, "9,label\n0,0\n1,0\n2,1\n3,1\n", "begins with '9 label'"),
         (NUMBERS, "klasse\np\np\nq\nq\n", "begins with 'klasse'"),
         (NUMBERS, "label\nlabel\nq\nq\n", "begins with 'label'"),
@@ -288,9 +288,9 @@ def test_headings_columns_and_labels_of_tables(tmp_path, capsys, edges, labels, 
         (NUMBERS, "\nx\nx\nz\nz\n", "begins with ''"),
         (NUMBERS, "", "begins with ''"),
         ("# only\n", "0\n1\n", "No columns to parse"),
-        (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "without its name"),
+        (NUMBERS, "0,1\n1,0\n,1\n3,1\n", "without a name"),
         (NUMBERS, "0,1\n0,1\n1,0\n2,1\n", "has node '0' twice"),
-        (NUMBERS, "1.0\n1\n2.5\n2.5\n", "1 and 1.0 are one number"),
+        (NUMBERS, "1.0\n1\n2.5\n2.5\n", "1 and 1.0 are the same number"),
         ("0,1\n1,2\n", "0\n1\n", "line 2: the edge 1 2 has a node without a label"),
         ("1,10\n", "1_0,x\n1,y\n2,x\n", "line 1: the edge 1 10 has a node without a label"),
         ("", "0\n1\n", "No columns to parse"),
@@ -315,15 +315,15 @@ def test_an_option_that_does_not_fit_is_refused(tmp_path, capsys, option):
         (NUMBERS, ",node,label\n0,0,x\n1,1,x\n2,2,z\n3,3,z\n", 2 / 3, "not used: ['']"),
         (WORDS, "node,age,label\na,9,x\nb,8,x\nc,7,z\nd,6,z\n", 2 / 3, "not used: ['age']"),
         ("source,target,weight\n0,1,5\n1,2,7\n", "0\n0\n1\n", 1 / 2, "not used: ['weight']"),
-        (NUMBERS, "C#\nC#\nC\nC++\n", 1 / 3, "4 of data"),
-        (NUMBERS, "New York\nNew York\nNew Jersey\nNew Jersey\n", 2 / 3, "4 of data"),
-        (NUMBERS, "#b\na\n#b\na\n", 0, "0 lines of comments, 4 of data"),
+        (NUMBERS, "C#\nC#\nC\nC++\n", 1 / 3, "4 data lines"),
+        (NUMBERS, "New York\nNew York\nNew Jersey\nNew Jersey\n", 2 / 3, "4 data lines"),
+        (NUMBERS, "#b\na\n#b\na\n", 0, "0 comment lines, 4 data lines"),
         ("source,target\n1_0,1\n", "1_0,x\n1,x\n10,y\n", 1, "1 isolated"),
         (
             "0,1\n1,0\n0,0\n0,1\n",
             "x\ny\nx\n",
             0,
-            "3 nodes, 4 edges as given, 1 repeated, 1 in both directions, 1 self-loops, 1 isolated",
+            "4 edges in the file, 1 repeated, 1 in both directions, 1 self-loops, 1 isolated",
         ),
     ],
 )
@@ -338,9 +338,9 @@ def test_files_of_pandas_and_odd_labels(tmp_path, capsys, edges, labels, homophi
 def test_what_was_read_is_said_first(tmp_path, capsys):
     _, out, _ = ran(capsys, *written(tmp_path, NUMBERS, "0\n0\n1\n1\n"))
     first, second, third, fourth, *_ = out.splitlines()
-    assert first.endswith("3 of data; columns used: {'source': 0, 'target': 1}; not used: []")
-    assert second.endswith("4 of data; columns used: {'label': 0}; not used: []")
-    assert third.startswith("4 nodes, 3 edges as given") and "4 nodes, 2 classes" in fourth
+    assert first.endswith("3 data lines; columns used: {'source': 0, 'target': 1}; not used: []")
+    assert second.endswith("4 data lines; columns used: {'label': 0}; not used: []")
+    assert third.startswith("4 nodes, 3 edges in the file") and "4 nodes, 2 classes" in fourth
 
 
 def test_direction_and_case(capsys):
