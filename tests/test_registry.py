@@ -374,7 +374,7 @@ class Rated(Narrow):
         ("New", "acm.nn:nowhere", "cannot be called as constructor.*nowhere"),
         ("New", Bare, r"no reset_parameters\(\)"),
         ("New", Narrow, "cannot be called as constructor.*hidden"),
-        ("New", Rated, "a hyperparameter lr: rename it"),
+        ("New", Rated, "a hyperparameter lr, as the trainer has"),
     ],
 )
 def test_what_cannot_be_a_model_is_refused_in_one_line_and_leaves_none(name, constructor, said):
