@@ -35,12 +35,12 @@ class Entry:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     #: Arguments that distinguish this row from other rows with the same constructor.
     fixed: Mapping[str, object] = field(default_factory=dict)
-    stackable: bool = True  # whether a batch of trials with the default options can train
+    stackable: bool = True  # whether trials with the default options can train as a batch
     user: bool = False  # whether a user registered the model
 
     @property
     def beyond(self) -> bool:
-        """Whether no table of the paper has this model, although it is part of the package."""
+        """Whether this package adds the model to those of the paper's tables."""
         return not (self.tables or self.user)
 
     @property

@@ -76,8 +76,9 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
         constructor: The class of the module, or `"module:class"`. It is called as
             `constructor(in_channels, out_channels, hidden=…, dropout=…, **options)`. The module is
             called as `model(x, graph)` and returns logits `[N, C]`. It needs a method
-            `reset_parameters()`. It also needs `operator(edge_index, num_nodes)` unless it
-            propagates with `Â_rw`. Its class sets `stackable = True` if it can train a batch.
+            `reset_parameters()`. It also needs `operator(edge_index, num_nodes)` if it does
+            not propagate with `Â_rw`. Set `stackable = True` in a class that can train several
+            trials at once, as a batch.
         equation: What the model computes, in one line.
         attributes: Other attributes of `Entry`. The default of `options` is all arguments of the
             constructor whose default is a number or a string.
@@ -103,7 +104,7 @@ def register(name: str, constructor: Callable | str, *, equation: str, **attribu
     attributes = {"stackable": getattr(make, "stackable", False), "options": options} | attributes
     if reserved := {"lr", "weight_decay"} & set(attributes["options"]):
         names = ", ".join(sorted(reserved))
-        raise UsageError(f"{name} has a hyperparameter {names}: rename it, the trainer uses it")
+        raise UsageError(f"{name} has a hyperparameter {names}, as the trainer has: rename it")
     MODELS[name] = Entry(name, constructor, equation, user=True, **attributes)
     return MODELS[name]
 

@@ -290,9 +290,9 @@ def test_what_cannot_be_is_said_in_one_line():
         (lambda: build("GATT", 5, 3), "did you mean GAT?"),
         (lambda: build("GAT", 5, 3, channels=("low",)), "GAT has no channels to choose from"),
         (lambda: build("H2GCN", 5, 3, mix=True), "H2GCN has no channels"),
-        (lambda: build("GCN", 5, 3, layers=3), "GCN has no hyperparameter 'layers': it has none"),
+        (lambda: build("GCN", 5, 3, layers=3), "GCN has no hyperparameter 'layers': it only has"),
         (lambda: build("GCNII", 5, 3, beta=3), "choose from layers, lambda_, alpha"),
-        (lambda: register("gcn", torch.nn.Linear, equation="x"), "another name is needed"),
+        (lambda: register("gcn", torch.nn.Linear, equation="x"), "choose another name"),
     ):
         with pytest.raises(UsageError) as error:
             call()
@@ -365,16 +365,16 @@ class Rated(Narrow):
 @pytest.mark.parametrize(
     "name, constructor, said",
     [
-        ("", Rated, "name is ''"),
+        ("", Rated, "name '' is not valid"),
         ("a, b", Rated, "without commas"),
-        (None, Rated, "name is None"),
+        (None, Rated, "name None is not valid"),
         ("gcn", Rated, "a model gcn already exists"),
         ("New", 3, "cannot be called as constructor"),
         ("New", "nowhere", "cannot be called as constructor"),
         ("New", "acm.nn:nowhere", "cannot be called as constructor.*nowhere"),
         ("New", Bare, r"no reset_parameters\(\)"),
         ("New", Narrow, "cannot be called as constructor.*hidden"),
-        ("New", Rated, "a hyperparameter lr: rename it"),
+        ("New", Rated, "a hyperparameter lr, as the trainer has"),
     ],
 )
 def test_what_cannot_be_a_model_is_refused_in_one_line_and_leaves_none(name, constructor, said):

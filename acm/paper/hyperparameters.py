@@ -41,7 +41,7 @@ ROW_STATUSES = {
 
 
 class SearchSpace(dict):
-    """Maps each hyperparameter to the values that the paper tried.
+    """A mapping from each hyperparameter to the values that the paper tried.
 
     `source` names the printed row. `notes` lists the corrections of the printed text.
     """
@@ -146,7 +146,7 @@ def _notes(row: Hyperparameters, record: dict[str, str]) -> tuple[Note, ...]:
             tried = search_space("real_world", row.model, row.dataset)[name]
             value = ", ".join(str(decay) for decay in row.weight_decays if decay not in tried)
         notes.append(Note("outside_range", f"{name} {value} is outside the printed search range"))
-    repeats = "fixed" if row.split_scheme == "fixed" else "sota"  # prints the same results
+    repeats = "fixed" if row.split_scheme == "fixed" else "sota"  # the table with the same results
     cell = _cells(repeats).get((row.model, row.dataset))
     if cell and (cell.mean, cell.std) != (row.results, row.std):
         text = f"this row prints the result {record['results']} ± {record['std']}"

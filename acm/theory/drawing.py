@@ -46,7 +46,7 @@ def plot_example(example: Example, boxes: Sequence[tuple[int, int]] = ()) -> Fig
         size = 9 if len(weights) < 10 else 5
         for (i, j), weight in np.ndenumerate(weights):
             contrast = "white" if abs(weight) > 0.6 * largest else "black"
-            # Adding zero prints a negative zero without its sign.
+            # Adding zero removes the sign of a negative zero.
             axes.text(j, i, f"{weight + 0.0:.2f}", fontsize=size, color=contrast, **text)
         axes.set_title(title)
         axes.set_xticks(range(len(weights)), example.nodes)

@@ -13,7 +13,7 @@ from acm.theory.labeled_graph import Example, Statement
 
 
 def _colors_are_exchanged(e: Example) -> bool:
-    """Check that `A_rw` exchanges the two classes, and `Â_rw` gives the other class over half."""
+    """Check that `A_rw` exchanges the two classes, and `Â_rw` gives the other class more."""
     exchanged = e.low_pass(renormalize=False) @ e.labels
     same_color = (e.low_pass() @ e.labels * e.labels).sum(1)
     return bool((exchanged == e.labels[:, ::-1]).all() and (same_color < Fraction(1, 2)).all())
@@ -27,14 +27,14 @@ def _prefers_its_class(e: Example, v: int) -> bool:
 
 
 def _looks_like_class_2(e: Example, v: int) -> bool:
-    """Check that the weights of `v` to class 2 are larger than to class 1, each and on average."""
+    """Check that `v` has larger weights to class 2 than to class 1, each one and in the mean."""
     weights = [[e.weight("low", v, u) for u in e.members(label)] for label in (1, 2)]
     same, other = e.means("low", v)
     return min(weights[1]) > max(weights[0]) > 0 and other > same
 
 
 def _clings_to_class_2(e: Example, v: int) -> bool:
-    """Check that half of class 2 are neighbors of `v` and make up 4/5 of its neighbors or more."""
+    """Check that `v` joins half of class 2, and at least 4/5 of its neighbors are in class 2."""
     neighbors, cluster = e.neighbors(v), e.members(2)
     common = len(set(neighbors) & set(cluster))
     return 4 * len(neighbors) <= 5 * common and 2 * common == len(cluster)
@@ -64,7 +64,7 @@ HARMLESS = Example(
     (
         Statement("Section 3.1", "The graph is bipartite: every edge joins class 1 and class 2.",
                   lambda e: all(e.classes[u] != e.classes[v] for u, v in e.edges)),
-        # All three are 0 exactly if no edge joins two nodes of one class.
+        # All three homophily values are 0 if and only if no edge joins two nodes of one class.
         Statement("Section 3.1", "Edge, node and class homophily are all 0.",
                   lambda e: all(e.same_class_share(v) == 0 for v in e.nodes)),
         Statement("Section 3.1",

@@ -115,8 +115,9 @@ def limits_at_minimizer(classes: int, degree: int) -> tuple[Fraction, Fraction]:
 def two_class_probability(n: int, degree: int, homophily: Fraction) -> Fraction:
     """Compute P(RV ≥ 0) exactly for C = 2 classes of n nodes each.
 
-    RV has the sign of (2k + 1 − d)(n + k + B − d n), where k counts the edges of v within its
-    class. B counts these edges of all other nodes, and is binomial with d (2n − 1) draws.
+    RV has the sign of (2k + 1 − d)(n + k + B − d n), where k counts the edges from v to its
+    class. B counts the edges from all other nodes to their class: it is binomial with d (2n − 1)
+    draws.
     """
     # With h = p / (p + q), integers over one denominator are faster than fractions.
     p, q = homophily.numerator, homophily.denominator - homophily.numerator

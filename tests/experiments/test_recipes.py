@@ -69,7 +69,7 @@ def test_the_sentence_names_misprints_and_gaps():
     for model in ("SGC-1", "SGC-2"):
         misprint = recipe(model, "pubmed")
         assert misprint.origin in ("misprint", "searched")
-        assert f"the whole row is that of ACM-{model}" in misprint.sentence()
+        assert f"the whole row equals that of ACM-{model}" in misprint.sentence()
         assert "most likely a misprint" in misprint.sentence()
     assert "outside the printed search range" in recipe("GCNII*", "film").sentence()
     assert "5e-6,1e-5: we use the first" in recipe("GCNII", "deezer-europe").sentence()

@@ -64,7 +64,8 @@ def test_ids_are_unique_and_kinds_part_the_entries():
 def test_cards_link_escape_and_mark_formulas():
     html = errata_html(errata())
     assert html.count('class="sd-card ') == len(errata())
-    assert 'href="filterbank.html#parameters"' in html and 'href="#some-fixed-splits' in html
+    assert 'href="filterbank.html#the-printed-number-of-parameters' in html
+    assert 'href="#some-fixed-splits' in html
     assert r"\((-1, 1]\)" in html and "$" not in html
     assert "strict \\(&gt;\\)" in html
 
