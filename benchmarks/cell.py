@@ -285,13 +285,13 @@ def main() -> None:
     results = []
     if args.curve:
         results = curve(args.curve, args)
-        print("| threads | batch | ms a trial-epoch |\n| ---: | ---: | ---: |")
+        print("| threads | batch | ms per trial and epoch |\n| ---: | ---: | ---: |")
         for point in results:
             print(f"| {point['threads']} | {point['batch']} | {point['ms']:.3f} |")
     else:
         print(
-            "| graph | s (splits) | epochs | ms a trial-epoch | test % | peak MB | dense, ms an"
-            " epoch | times ours | peak MB | PyG, ms an epoch | times ours | peak MB |"
+            "| graph | s (splits) | epochs | ms per trial and epoch | test % | peak MB | dense, ms per"
+            " epoch | dense / ours | peak MB | PyG, ms per epoch | PyG / ours | peak MB |"
         )
         print("| --- |" + " ---: |" * 11)
     for graph in args.graphs:

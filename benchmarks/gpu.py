@@ -219,8 +219,8 @@ def cells(run: Run) -> None:
         trials = trials_of(graph, model, splits=run.splits)
         records = run.records(trials, "runs.csv", run.device, run.left())
         if records:
-            tests = [100 * record.test_accuracy for record in records]
-            print(f"{model} on {graph}: {statistics.mean(tests):.2f} ± {statistics.pstdev(tests):.2f}"
+            test = [100 * record.test_accuracy for record in records]
+            print(f"{model} on {graph}: {statistics.mean(test):.2f} ± {statistics.pstdev(test):.2f}"
                   f" ({len(records)} splits, {time.monotonic() - start:.1f} s); paper"
                   f" {paper.printed('sota', model=model, dataset=graph).text}",
                   flush=True)  # fmt: skip

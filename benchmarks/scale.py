@@ -179,7 +179,7 @@ def main() -> None:
     }
     points = [at for _, values in series.values() for at in values.values()]
     done = by_turns(list(dict.fromkeys(points)), args.runs, args.epochs)
-    print("| nodes | edges | features | trials | ms an epoch | its memory, MB | peak, MB |")
+    print("| nodes | edges | features | trials | ms per epoch | training, MB | peak, MB |")
     print("|" + " ---: |" * 7)
     for at, row in done.items():
         cells = [f"{size:,}" for size in at] + [f"{1000 * row['seconds']:,.1f}"]
