@@ -80,7 +80,7 @@ def line(model: str, graph: str, splits: str, chosen: dict, tried: int) -> str:
 
     values = recipe(model, graph, splits, chosen)
     numbers = [f"{getattr(values, name):g}" for name in HYPERPARAMETERS]
-    reason = f"the best by validation of {tried} configurations (results/searches.csv)"
+    reason = f"best validation accuracy of {tried} configurations (results/searches.csv)"
     return ",".join([model, graph, splits, *numbers, values.options, reason, "searched"])
 
 

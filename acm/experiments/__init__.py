@@ -1,4 +1,4 @@
-"""Cells of a table as lists of trials, their training, and the store of their records."""
+"""List the trials of a cell of a table, train the trials, and store their records."""
 
 from acm.experiments.recipes import recipe
 from acm.experiments.run import prepare, run_trial, run_trials, validate_trials

@@ -1,4 +1,4 @@
-"""Train trials, many at once, and keep their records."""
+"""Train many trials at once, and store their records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from acm.registry import build
 from acm.training import Setting, TrainingResult, train
 from acm.training.stack import private_generator
 
-#: How many trials a worker gets at once, by device: what is lost if it dies.
+#: The largest number of trials in a batch, by device. A worker that dies loses one batch.
 MOST = {"cpu": 10, "cuda": 256}
 
 _OPERATORS = threading.Lock()
@@ -38,7 +38,7 @@ class Task:
     """A graph that is ready for training.
 
     The features `x`, `[N, F]`, are row-normalized. The graph `edge_index`, `[2, E]`, is undirected,
-    has the self-loops of the raw data, and stays on the CPU.
+    keeps the self-loops of the raw data, and stays on the CPU.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Task:
     _graphs: dict = field(default_factory=dict, repr=False, compare=False)
 
     def graph(self, model: nn.Module | None = None, options: str = ""):
-        """Return what a model with these options propagates with; without a model, `Â_rw`."""
+        """Return the matrices that the operator of a model makes; without a model, `Â_rw`."""
         make = operator_of(nn.Module() if model is None else model)
         function = getattr(make, "__func__", make)
         key = function, "" if function is random_walk else options
-        with _OPERATORS:  # an operator may take minutes, so threads wait for each other
+        with _OPERATORS:  # an operator may take minutes, so only one thread makes it
             if key not in self._graphs:
                 operator = make(self.edge_index, self.x.shape[0])
                 self._graphs[key] = moved(operator, self.y.device)
@@ -62,30 +62,30 @@ class Task:
             return self._graphs[key]
 
     def split(self, trial: Trial) -> Split:
-        """Return the masks of a trial's split."""
+        """Return the masks of a trial's split, on the device of the classes."""
         masks = split_of(trial.dataset, trial.split_scheme, trial.split, self.y)
         return Split(*(mask.to(self.y.device) for mask in masks))
 
 
 @functools.lru_cache(maxsize=2)
 def prepare(dataset: str, device: str = "cpu") -> Task:
-    """Load a graph and normalize its features, on a device."""
+    """Load a graph, normalize its features, and move features and classes to a device."""
     try:
-        where = torch.device(device)
-        if where.type == "cpu" and where.index:
+        target = torch.device(device)
+        if target.type == "cpu" and target.index:
             raise RuntimeError("there is one CPU device")
-        torch.zeros(1, device=where).item()  # a device without numbers, such as meta, fails
+        torch.zeros(1, device=target).item()  # fails on a device without values, such as "meta"
     except (RuntimeError, AssertionError, ImportError, TypeError) as error:
         raise UsageError(f"device {device!r} is not available here") from error
     data = load(dataset)
     x = operand(row_normalize(data.x))
-    return Task(dataset, x.to(where), data.edge_index, data.y.to(where), data.num_classes)
+    return Task(dataset, x.to(target), data.edge_index, data.y.to(target), data.num_classes)
 
 
 def train_trials(
     trials: Sequence[Trial], device: str = "cpu", **options
 ) -> tuple[Task, list[TrainingResult]]:
-    """Train trials that differ in split, seed, lr, weight decay and dropout only; see `train`."""
+    """Train trials that differ only in split, seed, lr, weight decay and dropout; see `train`."""
     first = trials[0]
     task = prepare(first.dataset, device)
     with private_generator(task.y.device):
@@ -100,7 +100,7 @@ def train_trials(
             task.x.shape[0],
             **arguments(first.model, first.options),
         ).to(task.y.device)
-    # The trainer gets no mask of the test nodes, and no label that is in no other set.
+    # The trainer gets only masks of training and validation nodes, and only labels of these nodes.
     splits = [task.split(trial) for trial in trials]
     settings = [
         Setting(s.train, s.val, t.lr, t.weight_decay, t.entropy, t.dropout)
@@ -115,9 +115,9 @@ def train_trials(
 
 @contextmanager
 def on_threads(number: int) -> Iterator[None]:
-    """Run the loops of `acm.kernels` on some threads, and PyTorch's own operations on one.
+    """Run the loops of `acm.kernels` on `number` threads, and PyTorch on one thread.
 
-    PyTorch's sums depend on its number of threads.
+    The last digits of a sum in PyTorch depend on the number of threads.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -129,7 +129,7 @@ def on_threads(number: int) -> Iterator[None]:
 
 
 def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record, TrainingResult]:
-    """Train one trial, and return its record and the trained model with its curves."""
+    """Train one trial, and return its record and its result (the model and the curves)."""
     with on_threads(cores()):
         task, (result,) = train_trials([trial], device, on_epoch=on_epoch)
     return _record(trial, result, task, cores(), blind=False), result
@@ -138,7 +138,7 @@ def run_trial(trial: Trial, device: str = "cpu", on_epoch=None) -> tuple[Record,
 def train_batch(
     trials: Sequence[Trial], device="cpu", threads=1, blind=False, on_epoch=None
 ) -> list[Record | Validation | UsageError]:
-    """Return a record of each trial, or its error; a blind batch reads no test label."""
+    """Train trials; return a record or an error for each trial. `blind` reads no test label."""
     options = dict(keep_weights=False, keep_going=True, on_epoch=on_epoch)
     with on_threads(threads):
         task, results = train_trials(trials, device, **options)
@@ -165,11 +165,11 @@ def _record(trial, result, task, threads, blind) -> Record | Validation:
 
 
 def batches(trials: Sequence[Trial], device: str, at_once: int) -> list[list[Trial]]:
-    """Divide trials into batches that can be trained together, `at_once` or more where possible."""
+    """Group trials that can be trained together; split a group into `at_once` batches or more."""
     groups: dict[tuple, list[Trial]] = {}
     for t in trials:
         cell = t.dataset, t.model, t.split_scheme, t.hidden, t.channels, t.mix, t.options
-        # Without dropout one pass serves for training and validation.
+        # Trials without dropout get separate batches: one pass serves training and validation.
         groups.setdefault((*cell, t.dropout > 0), []).append(t)
     result = []
     for group in groups.values():
@@ -186,22 +186,22 @@ def run_trials(
     progress: bool = True,
     workers: Workers | None = None,
 ) -> list[Record]:
-    """Train the trials that the store does not have, and return the records of all.
+    """Train the trials that the store does not have, and return the records of all trials.
 
-    Records are stored as soon as their batch is finished. An interruption (Ctrl-C, a kill) loses
-    only the batches in flight, and the next call continues there. The outcome of a trial does not
-    depend on its batch or on the workers. If a loss stops being a number, `UsageError` is raised
-    after all other trials.
+    The records of a batch are stored as soon as the batch is finished. After an interruption
+    (Ctrl-C, a kill), the next call trains only the trials that the store does not have. The outcome
+    of a trial does not depend on its batch or on the workers. If a loss becomes NaN or infinite,
+    `UsageError` is raised after all other trials have finished.
     """
     records, errors = _run(trials, store, device, progress, workers)
     if errors:
-        others = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise UsageError(f"{errors[0]}{others}")
+        count = f" ({len(errors)} trials failed)" if len(errors) > 1 else ""
+        raise UsageError(f"{errors[0]}{count}")
     return records
 
 
 def validate_trials(*arguments, **options) -> list[Validation | None]:
-    """Do the same without any test label; a trial whose loss stops being a number gives `None`."""
+    """Train like `run_trials`, without test labels; a trial with a NaN loss gives `None`."""
     return _run(*arguments, **options, blind=True)[0]
 
 
@@ -210,12 +210,12 @@ def _run(trials, store=None, device="cpu", progress=True, workers=None, blind=Fa
     rows, errors = store.find(trials) if store else {}, []
     todo = list(dict.fromkeys(t for t in trials if t not in rows))
     if any(t.numerics != NUMERICS for t in todo):
-        raise UsageError(f"only numerics version {NUMERICS} can be trained, earlier ones only read")
+        raise UsageError(f"only numerics version {NUMERICS} can be trained: older trials can only be read")
     if store and todo:
         store.check()
     at_once = 1 if workers.kind == "here" else workers.size
     work = batches(todo, device, at_once)
-    threads = workers.size // max(1, min(at_once, len(work)))  # fewer batches share the loops
+    threads = workers.size // max(1, min(at_once, len(work)))  # few batches get more threads each
     function = functools.partial(train_batch, device=device, threads=threads, blind=blind)
     with tqdm(total=len(todo), unit="trial", disable=not progress or None) as bar:
         for batch, outcome in compute(function, work, workers):

@@ -1,4 +1,4 @@
-"""Choose hyperparameters by validation; `validate_trials` reads no test label."""
+"""Choose hyperparameters by validation accuracy; no test label is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRATEGIES = ("grid", "halving")
 class Configuration:
     """One configuration with its mean validation accuracy and loss over the trained splits.
 
-    The accuracy is −1 if a loss was not a number. The divisor of `std` is `splits − 1`.
+    `accuracy` is −1 if a loss was NaN or infinite. `std` is the sample standard deviation.
     """
 
     hyperparameters: dict[str, Value]
@@ -54,8 +54,8 @@ def grid(model: str, dataset: str) -> dict[str, list[float]]:
         space = paper.search_space(table, model, dataset)
     except UsageError as error:
         raise UsageError(
-            f"the paper has no search ranges for {model} on {dataset}: give those of lr,"
-            " weight_decay and dropout"
+            f"the paper has no search ranges for {model} on {dataset}: give ranges for"
+            " lr, weight_decay and dropout"
         ) from error
     defaults = SYNTHETIC if table == "synthetic" else {"hidden": WIDTH, "dropout": 0.0}
     return {name: list(space.get(name, [defaults.get(name)])) for name in HYPERPARAMETERS}
@@ -77,28 +77,28 @@ def search(
 ) -> Search:
     """Find the hyperparameters with the best mean validation accuracy over all splits.
 
-    The lower validation loss decides ties. A search resumes from its store, a CSV file. Options and
-    other arguments are those of `trials_of` and `run_trials`.
+    The lower validation loss breaks ties. An interrupted search resumes from its store, a CSV file.
+    The other arguments are those of `trials_of` and `run_trials`.
 
     Args:
-        space: Values by name. A name of `lr`, `weight_decay`, `dropout` and `hidden` that is left
-            out has the paper's range (`grid`); an option that is left out has the recipe's value.
-        strategy: `"grid"` trains every configuration on every split. `"halving"` trains all on
-            one split, the best third on two more splits, the best third of these on six more.
+        space: Lists of values by hyperparameter. If `lr`, `weight_decay` or `dropout` is missing,
+            `grid` gives the missing ranges. A missing option has the value of the recipe.
+        strategy: `"grid"` trains every configuration on every split. `"halving"` begins with one
+            split. Each round keeps the best third of the configurations, on three times the splits.
     """
     if strategy not in STRATEGIES:
         raise unknown("strategy", strategy, STRATEGIES)
     ranges = _ranges(model_name(model), dataset, space or {})
     points = [dict(zip(ranges, values)) for values in itertools.product(*ranges.values())]
-    cells = [trials_of(dataset, model, split_scheme, splits, seed, p, **options) for p in points]
+    trials = [trials_of(dataset, model, split_scheme, splits, seed, p, **options) for p in points]
     records = Store(store, Validation, options.get("numerics", NUMERICS)) if store else None
-    rows: list[list[Validation | None]] = [[] for _ in cells]
-    ranked, start, most = list(range(len(cells))), 0, len(cells[0])
-    rounds = [3**k for k in range(most) if 3**k < most] if strategy == "halving" else []
-    for stop in (*rounds, most):
+    rows: list[list[Validation | None]] = [[] for _ in points]
+    ranked, start, num_splits = list(range(len(points))), 0, len(trials[0])
+    halving = [3**k for k in range(num_splits) if 3**k < num_splits]
+    for stop in (*(halving if strategy == "halving" else ()), num_splits):
         trained = sorted(ranked[: max(1, round(len(ranked) / 3))] if start else ranked)
-        trials = [trial for k in trained for trial in cells[k][start:stop]]
-        outcomes = iter(validate_trials(trials, records, device, progress, workers))
+        new = [trial for k in trained for trial in trials[k][start:stop]]
+        outcomes = iter(validate_trials(new, records, device, progress, workers))
         for k in trained:
             rows[k] += itertools.islice(outcomes, stop - start)
         surface = [_configuration(point, results) for point, results in zip(points, rows)]
@@ -106,7 +106,7 @@ def search(
         start = stop
     best = surface[ranked[0]]
     if best.accuracy < 0:
-        raise UsageError("no configuration could be trained: the losses were no numbers")
+        raise UsageError("no configuration could be trained: every configuration has a NaN loss")
     return Search(best.hyperparameters, surface, sum(map(len, rows)))
 
 
@@ -115,7 +115,7 @@ def _ranges(model: str, dataset: str, space: Mapping) -> dict[str, list[Value]]:
     for name, values in space.items():
         if not isinstance(values, list | tuple | np.ndarray) or len(values) == 0:
             raise UsageError(f"the range of {name} is {values!r}: a list of values is needed")
-        # A value that is named twice is tried once.
+        # A repeated value is tried once.
         ranges[name] = list(dict.fromkeys(check_value(model, name, value) for value in values))
     if set(HYPERPARAMETERS) - set(ranges) <= {"hidden"}:
         return {"hidden": [WIDTH]} | ranges
@@ -123,7 +123,7 @@ def _ranges(model: str, dataset: str, space: Mapping) -> dict[str, list[Value]]:
 
 
 def _configuration(point: dict, rows: list[Validation | None]) -> Configuration:
-    if None in rows:  # a training whose loss stopped being a number
+    if None in rows:  # the loss of a training became NaN or infinite
         return Configuration(point, len(rows), -1.0, 0.0, np.inf)
     accuracies, losses = [r.val_accuracy for r in rows], [r.val_loss for r in rows]
     std = np.std(accuracies, ddof=1) if len(rows) > 1 else 0.0

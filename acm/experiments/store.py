@@ -1,4 +1,4 @@
-"""Records of finished trials, in a CSV file with one record a line that no kill can damage."""
+"""Store the records of finished trials in a CSV file; a killed process does not damage it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from acm.registry import MODELS
 
 @dataclass(frozen=True)
 class Validation(Trial):
-    """A finished trial of a search, which reads no test label.
+    """The record of a finished trial without the test accuracy, as a search stores it.
 
-    The accuracy, from 0 to 1, and the loss are those of `best_epoch`, counted from 0. The trial's
-    share of the time of its batch is `seconds`; the batch had `threads` threads; `stacked` says
-    whether its trials can share one loop. The commit ends in `+` if the code had changed since.
+    `val_accuracy`, from 0 to 1, and `val_loss` belong to `best_epoch`, counted from 0. `seconds` is
+    the trial's fraction of the time of its batch, on `threads` threads. `stacked` says whether the
+    model can be trained on many trials in one loop. `commit` is the result of `commit()`.
     """
 
     val_accuracy: float
@@ -48,19 +48,19 @@ class Validation(Trial):
 
     @property
     def trial(self) -> Trial:
-        """Return what was asked, without the outcome."""
+        """Return the trial without its outcome."""
         return Trial(**{f.name: getattr(self, f.name) for f in fields(Trial)})
 
 
 @dataclass(frozen=True)
 class Record(Validation):
-    """A finished trial with its test accuracy at the selected epoch, from 0 to 1."""
+    """The record of a finished trial with the test accuracy at `best_epoch`, from 0 to 1."""
 
     test_accuracy: float
 
     @property
     def outcome(self) -> tuple:
-        """Return the numbers that are equal on all machines that round alike."""
+        """Return the results that are equal on all machines with the same rounding of floats."""
         names = ("val_accuracy", "test_accuracy", "val_loss", "best_epoch", "epochs")
         return tuple(getattr(self, name) for name in names)
 
@@ -74,8 +74,8 @@ def versions() -> str:
 
 @functools.cache
 def processor() -> str:
-    """Return the name of the CPU with family and model; equal names can round differently."""
-    info = Path("/proc/cpuinfo")  # of Linux
+    """Return the name of the CPU, and its family and model, on which rounding can depend."""
+    info = Path("/proc/cpuinfo")  # exists on Linux only
     lines = info.read_text().partition("\n\n")[0].splitlines() if info.exists() else []
     facts = dict(map(str.strip, line.split(":", 1)) for line in lines if ":" in line)
     name = facts.get("model name") or platform.processor() or platform.machine()
@@ -85,13 +85,13 @@ def processor() -> str:
 
 @functools.cache
 def commit() -> str:
-    """Return the commit of the package, `+` if the code has changed since; empty if unknown."""
+    """Return the commit of the package, with `+` for uncommitted changes; empty if unknown."""
 
     def git(*arguments: str) -> str:
         call = ["git", "-C", str(Path(acm.__file__).parent), *arguments]
         return subprocess.run(call, capture_output=True, text=True).stdout.strip()
 
-    # An installed copy may lie inside another checkout, which does not track this file.
+    # An installed copy may be inside the checkout of another project, which does not track it.
     if shutil.which("git") is None or not git("ls-files", "__init__.py"):
         return ""
     changed = git("status", "--porcelain", "--", ".")
@@ -99,17 +99,17 @@ def commit() -> str:
 
 
 class Store:
-    """Read and append the records of a CSV file; the records of a search are `Validation`s.
+    """Read and append the records of a CSV file: `Record`, or `Validation` for a search.
 
-    A line that a kill or a full disk has cut short is not read, and the next append removes it.
-    Several processes may append at once. Of two records of a trial the first counts. Every method
-    raises `UsageError` if the file cannot be read or is not a run store.
+    If a kill or a full disk leaves an incomplete line, the line is not read, and the next append
+    removes the line. Several processes may append at once. If a trial has two records, the first is
+    used. Every method raises `UsageError` if the file cannot be read or is not a run store.
     """
 
     def __init__(self, path: str | Path, kind: type = Record, numerics: int = NUMERICS):
         self.path, self.kind, self.numerics = Path(path), kind, numerics
         if self.path.exists() and not self.path.is_file():
-            raise UsageError(f"{str(path)!r} is no file: records are kept in a CSV file")
+            raise UsageError(f"{str(path)!r} is not a file: records are stored in a CSV file")
         self._fields = fields(kind)
         self._header = _line(f.name for f in self._fields)
         self._forget()
@@ -117,39 +117,39 @@ class Store:
     def _forget(self) -> None:
         self._rows: dict[Trial, Validation] = {}
         self._left_out: Counter[str] = Counter()
-        # A reading begins with the last line of the reading before it, the first with the header.
+        # `_read` starts at the last line that it has read before: the header in the first call.
         self._last_line, self._end, self._lines = self._header, len(self._header), 1
 
     def records(self) -> list:
-        """Return the records of today's training rule and numerics, in the order of the file."""
+        """Return the records of the current training rule and numerics, in file order."""
         self._read()
         return list(self._rows.values())
 
     def left_out(self) -> dict[str, int]:
-        """Return how many rows `records()` leaves out, by reason."""
+        """Return the number of rows that `records` leaves out, by reason."""
         self._read()
         return dict(self._left_out)
 
     def find(self, trials: Sequence[Trial]) -> dict[Trial, Validation]:
-        """Return the records of those trials that the file has."""
+        """Return a dictionary of the trials that have a record in the file, and their records."""
         self._read()
         return {trial: self._rows[trial] for trial in trials if trial in self._rows}
 
     def check(self) -> None:
-        """Raise `UsageError` if records cannot be added; at most write the header."""
+        """Raise `UsageError` if records cannot be appended; write the header into a new file."""
         self.extend([])
 
     def extend(self, records: Sequence[Validation]) -> list:
-        """Add records in one write, and return the record that each trial has in the file.
+        """Append records in one write, and return the record that the file has of each trial.
 
-        If the file cannot be written (the disk may be full), it holds what it held before.
+        If the write fails, for example because the disk is full, the file does not change.
         """
         if any(type(record) is not self.kind for record in records):
-            raise UsageError(f"{self.path} holds rows of {self.kind.__name__} only")
+            raise UsageError(f"{self.path} stores only rows of type {self.kind.__name__}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = self.path.with_name(f".{self.path.name}.lock")
-            open(lock, "ab").close()  # FileLock would wait forever for a file it cannot open
+            open(lock, "ab").close()  # FileLock waits forever for a file that it cannot open
             with FileLock(lock):
                 self._read()
                 new: dict[Trial, Validation] = {}
@@ -160,22 +160,22 @@ class Store:
                 self._read()
         except OSError as error:
             raise UsageError(
-                f"cannot write {self.path} ({error.strerror or error}): no new record is kept, all"
-                " earlier ones are"
+                f"cannot write {self.path} ({error.strerror or error}): the new records are lost,"
+                " the earlier records are unchanged"
             ) from error
         return [self._rows.get(r.trial) or new[r.trial] for r in records]
 
     def _write(self, text: bytes) -> None:
-        """Append the text after the last whole line."""
-        # Unbuffered: a buffer would be written at closing, when the disk may be full.
+        """Append the text after the last complete line."""
+        # Without a buffer, a full disk raises the error in `write` and not in `close`.
         with open(self.path, "ab", buffering=0) as file:
             end, size = self._end, file.tell()
-            if size < end:  # the file is new, or a kill has cut its header short
+            if size < end:  # the file is new, or a kill left an incomplete header
                 end, text = 0, self._header + text
             if size > end:
                 os.ftruncate(file.fileno(), end)
             try:
-                while text:  # a nearly full disk takes a part of the bytes
+                while text:  # a nearly full disk takes only some of the bytes
                     text = text[file.write(text) :]
                 os.fsync(file.fileno())
             except OSError:
@@ -183,7 +183,7 @@ class Store:
                 raise
 
     def _read(self) -> None:
-        """Read what the file has more than at the last reading."""
+        """Read the lines that were appended to the file since the last call."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(self._end - len(self._last_line))
@@ -196,38 +196,38 @@ class Store:
             whole = text[len(self._last_line) : text.rfind(b"\n") + 1]
             for line in whole.splitlines(keepends=True):
                 self._take(line)
-        elif self._end > len(self._header):  # somebody has edited the file
+        elif self._end > len(self._header):  # the file was edited: read all lines again
             self._forget()
             self._read()
         elif not self._header.startswith(text):
             raise UsageError(
                 f"{self.path} is not a run store of this version with {self.kind.__name__} rows;"
-                f" name another file. Its first line should be {self._header.decode()[:60]}…"
+                f" use another file. The first line should be {self._header.decode()[:60]}…"
             )
 
     def _take(self, line: bytes) -> None:
-        """Take in the next line, or count why it is left out."""
+        """Add the record in the next line, or count the reason why the line is left out."""
         try:
-            (cells,) = csv.reader([line.decode()], strict=True)
-            values = {f.name: _READ[f.type](c) for f, c in zip(self._fields, cells, strict=True)}
+            (texts,) = csv.reader([line.decode()], strict=True)
+            values = {f.name: _READ[f.type](c) for f, c in zip(self._fields, texts, strict=True)}
             record = self.kind(**values)
-            known = record.model in MODELS and record.dataset in DATASETS
-            if known:
+            registered = record.model in MODELS and record.dataset in DATASETS
+            if registered:
                 record = replace(record, options=_complete_options(record.model, record.options))
         except (ValueError, KeyError, csv.Error) as error:
             raise UsageError(
                 f"{self.path}, line {self._lines + 1}: not a record ({error}); delete the line,"
-                " and its trial is trained again"
+                " and the next run trains the trial again"
             ) from error
         self._last_line, self._end, self._lines = line, self._end + len(line), self._lines + 1
-        if not known:
-            self._left_out["a model or data set that is unknown here"] += 1
+        if not registered:
+            self._left_out["an unknown model or data set"] += 1
         elif record.numerics != self.numerics:
             self._left_out["another numerics version"] += 1
         elif record.training_rule != training_protocol(record.dataset).name:
             self._left_out["another training rule"] += 1
         elif self._rows.setdefault(record.trial, record) is not record:
-            self._left_out["a trial that is there twice"] += 1
+            self._left_out["a trial with an earlier record"] += 1
 
 
 _READ = {"int": int, "float": float, "str": str, "bool": {"True": True, "False": False}.__getitem__}
@@ -235,7 +235,7 @@ _READ = {"int": int, "float": float, "str": str, "bool": {"True": True, "False":
 
 @functools.cache
 def _complete_options(model: str, text: str) -> str:
-    # A hyperparameter that was added to a model later has its default in older records.
+    # Older records lack the options that a model got later. These options have their defaults.
     return write_options(default_options(model) | read_options(model, text))
 
 
@@ -246,9 +246,9 @@ def _line(cells: Iterable) -> bytes:
 
 
 def results(table: str, kind: type = Record, numerics: int = NUMERICS) -> Store:
-    """Return the store of committed records `results/<table>.csv` of this checkout."""
+    """Return the store of the committed file `results/<table>.csv` in this checkout."""
     folder = Path(__file__).parents[2] / "results"
     tables = sorted(path.stem for path in folder.glob("*.csv"))
     if table not in tables:
-        raise unknown("committed table", table, tables, " (an installed package has none)")
+        raise unknown("committed table", table, tables, " (an installed package has no tables)")
     return Store(folder / f"{table}.csv", kind, numerics)

@@ -16,19 +16,19 @@ from acm.kernels.memory import keep_freed_memory
 
 KINDS = ("here", "processes", "dask")
 
-#: If so many workers die in a row before a batch is finished, the batches are taken as the cause.
+#: `compute` raises an error after this many deaths of workers without a finished batch.
 ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Say where batches run.
+    """The setting of where batches run, and on how many threads or processes.
 
     Attributes:
-        kind: `"here"` for this process, one batch after the other; `"processes"`, which are faster
-            for many trainings but take seconds to start (a script must then call them under
-            `if __name__ == "__main__":`, because every process imports it); or `"dask"`.
-        workers: Number of threads or processes; 0 for the number of cores.
+        kind: `"here"` (in this process, one batch after another), `"dask"`, or `"processes"`.
+            Processes take seconds to start, and are faster for many trials. Each process imports
+            the calling script, so the script must use `if __name__ == "__main__":`.
+        workers: Number of threads or processes; 0 means the number of cores.
         address: Address of a Dask scheduler, such as `"tcp://10.0.0.1:8786"`.
     """
 
@@ -42,12 +42,12 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """Return how many threads or processes run; a cluster counts as one machine like this."""
+        """Return the number of threads or processes, by default the cores of this machine."""
         return self.workers or cores()
 
     @contextmanager
     def open(self) -> Iterator:
-        """Give an executor that takes batches, and that ends them if an error ends the work."""
+        """Open an executor for batches; after an error, it stops the batches that still run."""
         if self.kind == "dask":
             with _dask_client(self.address) as client:
                 yield client.get_executor(pure=False)
@@ -56,21 +56,21 @@ class Workers:
         with ProcessPoolExecutor(self.size, context, initializer=_start_worker) as executor:
             try:
                 yield executor
-            finally:  # without a signal the pool would finish the batches that run
+            finally:  # otherwise the pool would finish the batches that run
                 for process in list((executor._processes or {}).values()):
                     process.terminate()
 
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
+    affinity = getattr(os, "sched_getaffinity", None)  # exists on Linux
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def compute(function: Callable, batches: Sequence, workers: Workers) -> Iterator[tuple]:
-    """Yield `(batch, function(batch))` for every batch as it finishes; raise what a batch raises.
+    """Yield `(batch, function(batch))` for every batch, in the order in which batches finish.
 
-    The batches of a worker that dies are computed again by new workers.
+    An error of a batch is raised. If a worker dies, new workers compute its batches again.
     """
     if workers.kind == "here":
         yield from ((batch, function(batch)) for batch in batches)
@@ -79,22 +79,22 @@ def compute(function: Callable, batches: Sequence, workers: Workers) -> Iterator
     while waiting:
         with workers.open() as executor:
             try:
-                with _sigint_blocked():  # workers start here, and must not see Ctrl-C
+                with _sigint_blocked():  # workers start here; Ctrl-C must not reach them
                     futures = {executor.submit(function, waiting[k]): k for k in waiting}
                 for future in as_completed(futures):
                     result = future.result()
                     deaths = 0
                     yield waiting.pop(futures[future]), result
             except Exception as error:
-                # Dask tries again by itself. Dask may not be installed, so its error has no class.
+                # Dask itself retries. Dask may not be installed, so we compare the name of the error.
                 killed = type(error).__name__ == "KilledWorker"
                 if not killed and not isinstance(error, BrokenExecutor | CancelledError):
                     raise
                 deaths += 1
                 if killed or deaths == ATTEMPTS:
                     raise UsageError(
-                        f"{ATTEMPTS} workers died over the same trials ({error!r}): is there"
-                        ' enough memory, and is the script under `if __name__ == "__main__":`?'
+                        f"{ATTEMPTS} workers died in the same trials ({error!r}): is there"
+                        ' enough memory, and does the script use `if __name__ == "__main__":`?'
                     ) from error
 
 

@@ -58,7 +58,7 @@ def test_an_exponent_is_found_whatever_the_factor():
         ("cell.py --curve cornell --epochs 1", "2 or more are needed"),
         ("metrics.py --graphs cornell --sizes --repeat 0", "1 or more is needed"),
         ("cell.py nonsense --runs 1", "unknown data set 'nonsense'"),
-        ("rows.py --store . --models GCN", "is no file"),
+        ("rows.py --store . --models GCN", "is not a file"),
         ("rows.py --store {0} --models GNC", "did you mean GCN"),
         ("rows.py --store {0} --graphs corra", "invalid choice: 'corra'"),
         ("searches.py --store {0} --models MixHop", "invalid choice: 'MixHop'"),
@@ -109,7 +109,7 @@ def test_a_search_prints_what_the_recipes_have():
         model, graph, splits, *numbers, options, reason, _ = line.split(",")
         chosen = dict(zip(("lr", "weight_decay", "dropout", "hidden"), map(float, numbers)))
         chosen["hidden"] = int(chosen["hidden"])
-        tried = int(reason.split()[5])
+        tried = int(reason.split()[4])
         chosen |= read_options(model, options)
         assert searches.line(model, graph, splits, chosen, tried) == line
 

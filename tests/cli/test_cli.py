@@ -83,7 +83,7 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
         ([*GCN, "--device", "cuda:77"], ["not available"]),
         ([*GCN, "--device", "cpu:7"], ["device 'cpu:7' is not available"]),
         ([*GCN, "--device", "meta"], ["device 'meta' is not available"]),
-        ([*GCN, "--store", "."], ["is no file"]),
+        ([*GCN, "--store", "."], ["is not a file"]),
         (
             ["run", "--dataset", "chameleon_filtered", "--model", "GCN", "--lr", "0.01"],
             ["nothing for GCN on chameleon_filtered: give lr, weight_decay and dropout"],

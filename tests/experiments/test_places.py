@@ -111,7 +111,7 @@ def test_a_batch_whose_worker_died_runs_again_and_the_others_once(tmp_path):
 
 
 def test_a_batch_that_kills_every_worker_is_said_in_one_line():
-    with pytest.raises(UsageError, match=f"{ATTEMPTS} workers died over the same") as error:
+    with pytest.raises(UsageError, match=f"{ATTEMPTS} workers died in the same") as error:
         list(compute(workers.die, [0], Workers("processes", 1)))
     assert "\n" not in str(error.value)
 

@@ -75,7 +75,7 @@ def test_the_sentence_names_misprints_and_gaps():
     assert "5e-6,1e-5: we use the first" in recipe("GCNII", "deezer-europe").sentence()
     assert recipe("GAT", "cora").sentence().startswith("not published; chosen because")
     assert recipe("GAT", "texas").sentence() == (
-        "not published; the best by validation of 12 configurations (results/searches.csv)"
+        "found by our search: best validation accuracy of 12 configurations (results/searches.csv)"
     )
     assert recipe("FAGCN", "squirrel", "fixed").lr == 0.01
     assert "recipe for random splits" in recipe("GCN", "cora", "fixed").sentence()
@@ -109,7 +109,7 @@ def test_what_was_chosen_lies_where_the_paper_searched():
 def test_only_a_finished_search_replaces_a_misprint(monkeypatch):
     asked = dict(
         lr="0.5", weight_decay="0", dropout="0", hidden="64", options="",
-        reason="the best by validation of 3 configurations (results/searches.csv)",
+        reason="best validation accuracy of 3 configurations (results/searches.csv)",
     )  # fmt: skip
     for status, origin in (("searched", "searched"), ("to_search", "misprint")):
         rows = {("SGC-1", "pubmed", "random"): asked | {"status": status}}
@@ -119,8 +119,8 @@ def test_only_a_finished_search_replaces_a_misprint(monkeypatch):
     rows = {("SGC-1", "pubmed", "random"): asked | {"status": "searched"}}
     monkeypatch.setattr(recipes, "_chosen_rows", lambda: rows)
     assert recipe("SGC-1", "pubmed").sentence() == (
-        "not published; the best by validation of 3 configurations (results/searches.csv);"
-        ' not as in Appendix A.4, hyperparameters of the baselines, PubMed, row "SGC-1":'
+        "found by our search: best validation accuracy of 3 configurations (results/searches.csv);"
+        ' replaces Appendix A.4, hyperparameters of the baselines, PubMed, row "SGC-1":'
         " the whole row equals that of ACM-SGC-1, including the result: most likely a misprint"
     )
 
@@ -149,7 +149,7 @@ def test_what_was_searched_is_what_validation_prefers():
         assert most == len(experiments.trials_of(row["dataset"], row["model"]))
         best, _ = max(points.items(), key=lambda point: rank(point[1]))
         assert best == (*(float(row[name]) for name in HYPERPARAMETERS), row["options"]), place
-        assert f"best by validation of {len(points)} configurations" in row["reason"]
+        assert f"best validation accuracy of {len(points)} configurations" in row["reason"]
         assert row["reason"].endswith("(results/searches.csv)")
     # Nothing was searched in vain.
     assert {(r.model, r.dataset) for r in seen} == {(row["model"], row["dataset"]) for row in done}
@@ -166,7 +166,7 @@ def test_what_is_given_replaces_and_is_said():
     assert unpublished.hidden == 64
     assert unpublished.sentence() == "lr, weight_decay, dropout as given"
     assert recipe("GCN", "cora", given={}) == recipe("gcn", "cora")
-    assert recipe("Snowball-2", "cora").sentence().endswith("not printed, the default: act relu")
+    assert recipe("Snowball-2", "cora").sentence().endswith("not printed: act relu (the default)")
 
 
 def test_hyperparameters_are_said_in_words():
@@ -191,7 +191,7 @@ def test_options_are_text_and_back():
         (("GATT", "cora"), "did you mean GAT"),
         (("GAT", "corra"), "did you mean cora"),
         (("GAT", "cora", "mixed"), "random, fixed"),
-        (("GAT", "tolokers"), "the paper publishes nothing for GAT on tolokers"),
+        (("GAT", "tolokers"), "the paper has no hyperparameters for GAT on tolokers"),
     ],
 )
 def test_bad_names_are_said_in_one_line(arguments, words):
@@ -203,6 +203,6 @@ def test_bad_names_are_said_in_one_line(arguments, words):
 def test_what_a_printed_recipe_leaves_out_is_what_was_chosen_for_the_very_cell():
     r = recipe("APPNP", "wisconsin")
     assert (r.origin, r.lr, r.weight_decay) == ("printed", 0.05, 0.001)
-    assert r.options == "K=10 alpha=0.9" and "not printed, chosen because" in r.sentence()
+    assert r.options == "K=10 alpha=0.9" and "not printed: K 10, alpha 0.9 (chosen because" in r.sentence()
     r = recipe("GAT+JK", "cora")
     assert r.origin == "printed" and "chosen because" not in r.sentence()

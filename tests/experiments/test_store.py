@@ -46,7 +46,7 @@ def test_records_of_other_rules_and_models_are_counted_and_not_handed_out(store,
     expected = {
         "another numerics version": 1,
         "another training rule": 1,
-        "a model or data set that is unknown here": 2,
+        "an unknown model or data set": 2,
     }
     assert store.left_out() == Store(store.path).left_out() == expected
     old = Store(store.path, numerics=NUMERICS - 1)
@@ -100,7 +100,7 @@ def test_of_two_rows_of_one_trial_the_first_is_found(store, trials):
     first = add(store, make_record(trials[0], 0.25))
     text = store.path.read_text()
     store.path.write_text(text + text.splitlines()[1].replace(",0.25,", ",0.75,") + "\n")
-    assert store.records() == [first] and store.left_out() == {"a trial that is there twice": 1}
+    assert store.records() == [first] and store.left_out() == {"a trial with an earlier record": 1}
     assert store.find(trials) == {trials[0]: first}
     assert add(store, make_record(trials[0], 0.5)) == first
 
@@ -239,7 +239,7 @@ def test_a_strangers_file_is_refused_and_left_alone(store, trials, content, word
 def test_what_is_no_file_is_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for path in (".", "", tmp_path, os.devnull):
-        with pytest.raises(UsageError, match="is no file"):
+        with pytest.raises(UsageError, match="is not a file"):
             Store(path)
     with pytest.raises(UsageError, match="cannot read"):
         Store("a\0b").records()
@@ -250,7 +250,7 @@ def test_a_file_in_the_way_is_seen_before_anything_is_run(tmp_path, trials):
     store = Store(tmp_path / "file" / "runs.csv")
     with pytest.raises(UsageError, match="cannot write"):
         store.check()
-    with pytest.raises(UsageError, match="cannot write .*: no new record is kept"):
+    with pytest.raises(UsageError, match="cannot write .*: the new records are lost"):
         add(store, make_record(trials[0]))
 
 

@@ -83,7 +83,7 @@ def test_what_the_reasons_say_of_the_records_is_so():
             assert 10 <= printed("sota", model=model, dataset=dataset).std < 14
             assert 2 <= round(there[model, dataset].std) <= 4
         if "chosen by validation" in reason:
-            assert recipe(model, dataset).sentence().startswith("not published; the best by valid")
+            assert recipe(model, dataset).sentence().startswith("found by our search: best valid")
         if "not searched on this graph" in reason:
             assert (
                 recipe(model, dataset, there[model, dataset].records[0].split_scheme).origin
