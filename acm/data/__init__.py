@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-# A module is imported when one of its names is first used, since some modules need PyTorch.
+# Modules are imported on first use: `names` and `files` work without PyTorch's slow import.
 _MODULES = {
     "names": ["DATASETS", "PAPER_DATASETS"],
     "files": ["available", "fetch", "source_problem", "verify"],

@@ -1,8 +1,8 @@
 """Find, download and check the raw files of the data sets.
 
-`ACM_DATA_MIRROR`, a folder or an http(s) address, replaces the public base address.
-`ACM_DATA_CACHE` is the folder of downloads. Functions raise `UsageError` for an unknown name, and
-for a file that cannot be had or is wrong.
+`ACM_DATA_MIRROR` is a folder or an http(s) address that replaces the public addresses.
+`ACM_DATA_CACHE` is the folder for downloads. Functions raise `UsageError` for an unknown name and
+for a failed download. `fetch` also raises `UsageError` if a file in a mirror folder is damaged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from acm.data.names import DATASETS, REGISTRY, RawFile, raw_files
 from acm.errors import UsageError
 
 PUBLIC_BASE = "https://raw.githubusercontent.com"
-TIMEOUT, MINIMUM_RATE = 20, 1024  # seconds without data, and bytes per second
+TIMEOUT, MINIMUM_RATE = 20, 1024  # longest wait in seconds, slowest download in bytes/s
 
 
 class FileStatus(NamedTuple):
-    """The state of a raw file, and the path that was looked at last."""
+    """The state of a raw file on disk, and the path of the copy that was checked last."""
 
     file: RawFile
     state: str  # "ok", "missing" or "damaged"
@@ -29,25 +29,25 @@ class FileStatus(NamedTuple):
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: `ACM_DATA_CACHE`, or a folder in the user's cache."""
+    """Return the folder for downloads; its default is in the cache folder of the user."""
     import pooch
 
     return Path(os.path.expanduser(os.environ.get("ACM_DATA_CACHE") or pooch.os_cache("acm")))
 
 
 def cached(file: RawFile) -> Path:
-    """Return the path of a raw file in the cache, downloaded or not."""
+    """Return the path that a raw file has in the cache after its download."""
     return cache_folder() / "raw" / file.path
 
 
 def mirror_folder() -> Path | None:
-    """Return the folder in `ACM_DATA_MIRROR`; None if it is an http(s) address or not set."""
+    """Return the mirror folder; None if `ACM_DATA_MIRROR` is an http(s) address or not set."""
     mirror = os.environ.get("ACM_DATA_MIRROR", "")
     if not mirror or mirror.lower().startswith(("http://", "https://")):
         return None
     folder = Path(os.path.expanduser(mirror))
-    if not folder.is_dir():  # the text may hold a password, so the message does not quote it
-        raise UsageError("ACM_DATA_MIRROR is neither an http(s) address nor a folder that exists")
+    if not folder.is_dir():  # the message omits the value, which may contain a password
+        raise UsageError("ACM_DATA_MIRROR must be an existing folder or an http(s) address")
     return folder
 
 
@@ -57,7 +57,7 @@ def _paths(file: RawFile) -> list[Path]:
 
 
 def _status(file: RawFile) -> FileStatus:
-    """Check the cached copy; unless it is right, check the copy of a folder mirror."""
+    """Check the cached copy; if it is missing or damaged, check the copy in a mirror folder."""
     import pooch
 
     for path in _paths(file):
@@ -70,7 +70,7 @@ def _status(file: RawFile) -> FileStatus:
 
 
 def _address(file: RawFile) -> tuple[str, str]:
-    """Return the URL of a raw file, and the URL without the mirror's login for messages."""
+    """Return the URL of a raw file, and the URL without a password for messages."""
     url = file.url or f"{PUBLIC_BASE}/{file.path}"
     if mirror := os.environ.get("ACM_DATA_MIRROR"):
         url = f"{mirror.rstrip('/')}/{file.path}"
@@ -79,44 +79,45 @@ def _address(file: RawFile) -> tuple[str, str]:
 
 
 def _download(file: RawFile) -> Path:
-    """Download one raw file into the cache with pooch, which keeps only the right file."""
+    """Download one raw file into the cache; pooch discards a file with a wrong checksum."""
     import pooch
     import requests
     from filelock import FileLock
 
-    (url, shown), target = _address(file), cached(file)
+    (url, safe_url), target = _address(file), cached(file)
 
     def download(_url: str, output: str, _pooch: object) -> None:
-        os.remove(output)  # pooch made it with mode 0600; a new file follows the user's umask
+        os.remove(output)  # pooch created this file with mode 0600; a new file gets the usual mode
         size, start = 0, time.monotonic()
-        answer = requests.get(url, stream=True, timeout=(TIMEOUT / 4, TIMEOUT))
-        with answer, open(output, "xb") as stream:
-            answer.raise_for_status()
-            for chunk in answer.iter_content(1024):
+        response = requests.get(url, stream=True, timeout=(TIMEOUT / 4, TIMEOUT))
+        with response, open(output, "xb") as stream:
+            response.raise_for_status()
+            for chunk in response.iter_content(1024):
                 size += stream.write(chunk)
                 if size > file.size:
-                    raise ValueError(f"it has more than {file.size} bytes")
+                    raise ValueError(f"the file has more than {file.size} bytes")
                 if size < MINIMUM_RATE * (time.monotonic() - start - TIMEOUT):
                     raise requests.Timeout
 
     pooch.get_logger().setLevel("WARNING")
-    registry, urls = {target.name: f"sha256:{file.sha256}"}, {target.name: shown}
+    registry, urls = {target.name: f"sha256:{file.sha256}"}, {target.name: safe_url}
     source = pooch.create(target.parent, "", registry=registry, urls=urls, retry_if_failed=1)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.parent / ".lock"):
-            for leftover in target.parent.glob("tmp*"):  # pooch's file of a killed download
+            for leftover in target.parent.glob("tmp*"):  # unfinished downloads of pooch
                 leftover.unlink()
             return Path(source.fetch(target.name, downloader=download))
     except requests.RequestException as error:
-        answer = error.response
-        reason = type(error).__name__ if answer is None else f"{answer.status_code} {answer.reason}"
-        fault = f"{shown} failed ({reason}): a network or a mirror (ACM_DATA_MIRROR) is needed"
+        response, reason = error.response, type(error).__name__
+        if response is not None:
+            reason = f"{response.status_code} {response.reason}"
+        fault = f"download of {safe_url} failed ({reason}): check the network or set ACM_DATA_MIRROR"
     except ValueError as error:
-        fault = f"{shown} is not the file expected: {error}"
+        fault = f"{safe_url} is not the expected file: {error}"
     except OSError as error:
         fault = f"cannot store {target}: set ACM_DATA_CACHE to another folder ({error})"
-    # The error has no cause, since the cause's text may hold the mirror's password.
+    # The original error is hidden, since its text may contain the mirror's password.
     raise UsageError(f"{file.dataset}: {fault}") from None
 
 
@@ -136,20 +137,20 @@ def _files_of(names: Iterable[str] | str | None) -> list[RawFile]:
 
 
 def fetch(names: Iterable[str] | str | None = None) -> list[Path]:
-    """Download the raw files of data sets (default: all) unless the right files are on disk.
+    """Download missing or damaged raw files of data sets (default: all); return all paths.
 
-    The paths of the files are returned. A file of a folder mirror stays where it is.
+    A file in a mirror folder is used from there; it is not copied into the cache.
     """
     return [locate(file) for file in _files_of(names)]
 
 
 def verify(names: Iterable[str] | str | None = None) -> list[FileStatus]:
-    """Check every raw file of data sets (default: all) without a download."""
+    """Return the state of every raw file of data sets (default: all) without a download."""
     return [_status(file) for file in _files_of(names)]
 
 
 def available(name: str) -> bool:
-    """Say whether `load(name)` needs no download, by the names and sizes of files on disk."""
+    """Return whether `load(name)` works without a download; check only file names and sizes."""
     return all(
         any(path.is_file() and path.stat().st_size == file.size for path in _paths(file))
         for file in raw_files(name, splits=False)
@@ -157,7 +158,7 @@ def available(name: str) -> bool:
 
 
 def source_problem() -> str | None:
-    """Return one line on why raw files cannot be had, or None; download one small file to see."""
+    """Try to download one small file; return the error message, or None if the file is there."""
     try:
         locate(REGISTRY[0])
     except UsageError as error:

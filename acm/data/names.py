@@ -1,4 +1,4 @@
-"""Names, descriptions and raw files of the data sets, without NumPy or PyTorch."""
+"""List the data sets and their raw files, without importing NumPy or PyTorch."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class Dataset(NamedTuple):
 
     name: str
     kind: str  # format of the raw files: "geom", "planetoid", "deezer", "npz" or "synthetic"
-    description: str  # one line for lists
-    caveats: str  # what a user has to know about the data; may be empty
+    description: str  # one line, printed by `acm data list`
+    caveats: str  # unusual properties that affect results; may be empty
 
 
 class RawFile(NamedTuple):
-    """One row of `registry.csv`; `url` is empty for files below the public base address."""
+    """One row of `registry.csv`; an empty `url` means `path` below `files.PUBLIC_BASE`."""
 
     dataset: str
-    role: str
+    role: str  # what the file contains, for example "edges" or "split_0"
     path: str
-    size: int
+    size: int  # bytes
     sha256: str
     url: str
 
@@ -35,7 +35,7 @@ def _rows(filename: str) -> list[dict]:
 
 
 DATASETS: dict[str, Dataset] = {row["name"]: Dataset(**row) for row in _rows("datasets.csv")}
-"""All data sets by name: the paper's ten, five later ones, and the generated `synthetic`."""
+"""All data sets by name: ten of the paper, five newer ones, and the generated `synthetic`."""
 
 PAPER_DATASETS: tuple[str, ...] = tuple(DATASETS)[:10]
 """The ten graphs of the paper's tables, in the order of `datasets.csv`."""
@@ -44,14 +44,14 @@ REGISTRY = [RawFile(**{**row, "size": int(row["size"])}) for row in _rows("regis
 
 
 def dataset(name: str) -> Dataset:
-    """Return the entry of a data set; raise `UsageError` if the name is unknown."""
+    """Return the row of a data set in `datasets.csv`; raise `UsageError` if the name is unknown."""
     if name not in DATASETS:
         raise unknown("data set", name, DATASETS)
     return DATASETS[name]
 
 
 def raw_files(name: str, splits: bool = True) -> list[RawFile]:
-    """Return the raw files of a data set, with or without the files that hold only splits."""
+    """Return the raw files of a data set; `splits=False` omits files that hold only splits."""
     dataset(name)
     files = [file for file in REGISTRY if file.dataset == name]
     return files if splits else [file for file in files if not file.role.startswith("split")]
