@@ -86,7 +86,7 @@ def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
         ([*GCN, "--store", "."], ["is not a file"]),
         (
             ["run", "--dataset", "chameleon_filtered", "--model", "GCN", "--lr", "0.01"],
-            ["nothing for GCN on chameleon_filtered: give lr, weight_decay and dropout"],
+            ["no hyperparameters for GCN on chameleon_filtered: give lr, weight_decay and dropout"],
         ),
         (["data", "fetch", "nonsense"], ["cornell"]),
         (["data", "verify", "nonsense"], ["cornell"]),

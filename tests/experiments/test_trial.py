@@ -102,7 +102,7 @@ def test_channels_and_mixing():
         (("cornell", "GCN", "random", 1, 0, {"dropout": float("nan")}), "dropout=nan: a number"),
         (
             ("chameleon_filtered", "GCN", "random", 1, 0, {"lr": 0.01}),
-            "nothing for GCN on chameleon_filtered: give lr, weight_decay and dropout",
+            "no hyperparameters for GCN on chameleon_filtered: give lr, weight_decay and dropout",
         ),
         (("tolokers", "GCN"), "give lr, weight_decay and dropout"),
     ],

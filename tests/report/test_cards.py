@@ -1,6 +1,7 @@
 """The cards show the size, results and recipes of every model."""
 
 import re
+from html import escape
 from pathlib import Path
 
 import jupytext
@@ -35,7 +36,7 @@ def test_sizes_are_those_of_the_models_on_cora():
 def test_a_card_of_the_book(name):
     card, entry = cards([name]), MODELS[name]
     assert f'id="{anchor(name)}"' in card and entry.latex in card
-    assert entry.heterophily in card and f"{{cite:t}}`{entry.source}`" in card
+    assert escape(entry.heterophily) in card and f"{{cite:t}}`{entry.source}`" in card
     assert f"{size(name)} parameters on Cora" in card
     for dataset in GRAPHS:
         r = recipe(name, dataset)
