@@ -290,8 +290,9 @@ def main() -> None:
             print(f"| {point['threads']} | {point['batch']} | {point['ms']:.3f} |")
     else:
         print(
-            "| graph | s (splits) | epochs | ms per trial and epoch | test % | peak MB | dense, ms per"
-            " epoch | dense / ours | peak MB | PyG, ms per epoch | PyG / ours | peak MB |"
+            "| graph | s (splits) | epochs | ms per trial and epoch | test % | peak MB |"
+            " dense, ms per epoch | dense / ours | peak MB |"
+            " PyG, ms per epoch | PyG / ours | peak MB |"
         )
         print("| --- |" + " ---: |" * 11)
     for graph in args.graphs:

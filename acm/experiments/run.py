@@ -210,7 +210,7 @@ def _run(trials, store=None, device="cpu", progress=True, workers=None, blind=Fa
     rows, errors = store.find(trials) if store else {}, []
     todo = list(dict.fromkeys(t for t in trials if t not in rows))
     if any(t.numerics != NUMERICS for t in todo):
-        raise UsageError(f"only numerics version {NUMERICS} can be trained: older trials can only be read")
+        raise UsageError(f"only numerics version {NUMERICS} can be trained")
     if store and todo:
         store.check()
     at_once = 1 if workers.kind == "here" else workers.size

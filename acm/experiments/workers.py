@@ -86,7 +86,7 @@ def compute(function: Callable, batches: Sequence, workers: Workers) -> Iterator
                     deaths = 0
                     yield waiting.pop(futures[future]), result
             except Exception as error:
-                # Dask itself retries. Dask may not be installed, so we compare the name of the error.
+                # Dask retries by itself. We compare names, since Dask may not be installed.
                 killed = type(error).__name__ == "KilledWorker"
                 if not killed and not isinstance(error, BrokenExecutor | CancelledError):
                     raise

@@ -126,7 +126,8 @@ def test_a_trial_that_diverges_is_told_of_and_the_others_are_kept(tmp_path):
     wild = [dataclasses.replace(good[0], lr=1e30), dataclasses.replace(good[1], lr=1e30)]
     trials = [wild[0], good[0], wild[1], good[1]]
     store = Store(tmp_path / "runs.csv")
-    with pytest.raises(UsageError, match=r"GCN on synthetic, split 0, lr 1e\+30.*2 trials failed") as e:
+    words = r"GCN on synthetic, split 0, lr 1e\+30.*2 trials failed"
+    with pytest.raises(UsageError, match=words) as e:
         run_trials(trials, store, progress=False)
     assert "\n" not in str(e.value)
     assert {r.trial for r in store.records()} == set(good)
