@@ -7,17 +7,17 @@ shape `[…, nnz]`, where `…` are trials and heads. No function builds the fea
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from acm.baselines.base import Baseline, dropouts, glorot, proper_edges
 from acm.filters import SparseMatrix, low_pass
 from acm.nn.checks import fraction, random_walk
-from acm.nn.stacked import Dropout, Linear, per_trial, product
+from acm.nn.stacked import Dropout, Linear, per_trial, plain_gradients, product
 
 
 class PairSum(torch.autograd.Function):
@@ -29,7 +29,6 @@ class PairSum(torch.autograd.Function):
         return target.index_select(-1, pattern.row) + source.index_select(-1, pattern.col)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, grad: Tensor):
         flat = ctx.pattern.with_value(grad.reshape(-1, grad.shape[-1]))
         shape = *grad.shape[:-1], -1
@@ -46,18 +45,18 @@ class EdgeSoftmax(torch.autograd.Function):
         largest = largest.scatter_reduce(-1, row.expand_as(flat), flat, "amax")
         alpha = per_trial(torch.exp, flat - largest.index_select(-1, row), 1)
         alpha /= _row_sums(pattern.with_value(alpha)).index_select(-1, row)
+        alpha = alpha.view(score.shape)
         ctx.pattern = pattern
         ctx.save_for_backward(alpha)
-        return alpha.view(score.shape)
+        return alpha
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, grad: Tensor):
         (alpha,) = ctx.saved_tensors
-        share = alpha * grad.reshape(alpha.shape)
-        total = _row_sums(ctx.pattern.with_value(share))
-        share -= alpha * total.index_select(-1, ctx.pattern.row)
-        return share.view(grad.shape), None
+        share = alpha * grad
+        total = _row_sums(ctx.pattern.with_value(share.reshape(-1, share.shape[-1])))
+        total = total.view(*share.shape[:-1], -1).index_select(-1, ctx.pattern.row)
+        return share - alpha * total, None
 
 
 class Attend(torch.autograd.Function):
@@ -69,26 +68,36 @@ class Attend(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, weight: Tensor, h: Tensor, pattern: SparseMatrix) -> Tensor:
-        flat_weight, flat = weight.reshape(-1, weight.shape[-1]), h.reshape(-1, *h.shape[-2:])
         ctx.pattern = pattern
-        ctx.save_for_backward(flat_weight, flat)
-        return pattern.with_value(flat_weight).times(flat).view(h.shape)
+        ctx.save_for_backward(weight, h)
+        return _attend(weight, h, pattern)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, grad: Tensor):
         weight, h = ctx.saved_tensors
-        flat = grad.reshape(h.shape)
-        blank = ctx.pattern.with_value(flat.new_zeros(weight.shape[-1])).to_torch()
-        sampled = [torch.sparse.sampled_addmm(blank, g, b.t(), beta=0.0) for g, b in zip(flat, h)]
-        grad_weight = torch.stack([matrix.values() for matrix in sampled])
-        grad_h = ctx.pattern.with_value(weight).T.times(flat)
-        return grad_weight.view(*grad.shape[:-2], -1), grad_h.view(grad.shape), None
+        if torch.is_grad_enabled():  # the caller differentiates the gradient again
+            attend = functools.partial(_attend, pattern=ctx.pattern)
+            return *plain_gradients(attend, (weight, h), grad), None
+        flat_grad, flat = (x.reshape(-1, *x.shape[-2:]) for x in (grad, h))
+        blank = ctx.pattern.with_value(grad.new_zeros(weight.shape[-1])).to_torch()
+        pairs = zip(flat_grad, flat)
+        sampled = [torch.sparse.sampled_addmm(blank, g, b.t(), beta=0.0) for g, b in pairs]
+        grad_weight = torch.stack([matrix.values() for matrix in sampled]).view(weight.shape)
+        return grad_weight, _attend(weight, grad, ctx.pattern, transpose=True), None
+
+
+def _attend(weight: Tensor, h: Tensor, pattern: SparseMatrix, transpose: bool = False) -> Tensor:
+    matrix = pattern.with_value(weight.reshape(-1, weight.shape[-1]))
+    return ((matrix.T if transpose else matrix) @ h.reshape(-1, *h.shape[-2:])).view(h.shape)
+
+
+def _full(x: Tensor) -> Tensor:
+    """Convert half precision to float32: sparse products have no half precision."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def _row_sums(matrix: SparseMatrix) -> Tensor:
-    ones = matrix.value.new_ones(matrix.shape[1], 1)
-    return matrix.times(ones).squeeze(-1)
+    return (matrix @ matrix.value.new_ones(matrix.shape[1], 1)).squeeze(-1)
 
 
 class FAConv(nn.Module):
@@ -111,7 +120,8 @@ class FAConv(nn.Module):
 
     def forward(self, h: Tensor, start: Tensor, graph: SparseMatrix) -> Tensor:
         """Return the next `h`, `[N, channels]`; `start` is `h⁰`."""
-        target, source = product(h, self.gate).unbind(-1)
+        h = _full(h)
+        target, source = _full(product(h, self.gate)).unbind(-1)
         alpha = per_trial(torch.tanh, PairSum.apply(target, source, graph), 1)
         alpha = self.dropout(graph.with_value(alpha)).value
         return Attend.apply(alpha * graph.value, h, graph) + self.epsilon * start
@@ -185,8 +195,8 @@ class GATConv(nn.Module):
 
         The `pattern` stores the neighbors of every node and the node itself.
         """
-        h = product(x, self.weight).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
-        target, source = product(h, self.attention).unbind(-1)  # [heads, N] each
+        h = _full(product(x, self.weight)).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+        target, source = _full(product(h, self.attention)).unbind(-1)  # [heads, N] each
         score = functional.leaky_relu(PairSum.apply(target, source, pattern), 0.2)
         h = Attend.apply(self.dropout(EdgeSoftmax.apply(score, pattern)), h, pattern)
         return h.mean(-3) if self.mean else h.transpose(-2, -3).flatten(-2)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
@@ -110,7 +111,8 @@ def trials_of(
     names = None if channels is None else channels.split("+")
     options = arguments(r.model, r.options)
     # Building the model once raises errors in its arguments before any training begins.
-    built = build(r.model, 1, 1, r.hidden, r.dropout, names, mix, num_nodes=1, **options)
+    with torch.random.fork_rng(devices=[]):  # the draws of its weights leave no trace
+        built = build(r.model, 1, 1, r.hidden, r.dropout, names, mix, num_nodes=1, **options)
     values = {name: getattr(r, name) for name in (*HYPERPARAMETERS, "options")}
     values |= {"training_rule": training_protocol(dataset).name, "numerics": numerics}
     values |= {"channels": "", "mix": False}

@@ -99,6 +99,9 @@ class SparseMatrix:
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """Multiply with a dense matrix `[columns, F]`, or with a batch `[B, columns, F]`."""
+        if torch.is_autocast_enabled(x.device.type):  # sparse products need full precision
+            with torch.autocast(x.device.type, enabled=False):
+                return self @ x.to(self.value.dtype)
         batches = {*self.value.shape[:-1], *x.shape[:-2]} - {1}
         if x.dim() not in (2, 3) or x.size(-2) != self.shape[1] or len(batches) > 1:
             count = f"{len(self.value)} times " if self.value.dim() > 1 else ""
