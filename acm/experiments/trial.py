@@ -11,7 +11,8 @@ from torch import Tensor
 
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError, check_whole
-from acm.experiments.recipes import HYPERPARAMETERS, Value, arguments, recipe
+from acm.experiments.recipes import HYPERPARAMETERS, WIDTH, Value, arguments, recipe
+from acm.nn import Dropout
 from acm.registry import MODELS, build
 from acm.training import RELEASED, TrainingProtocol
 
@@ -112,7 +113,16 @@ def trials_of(
     options = arguments(r.model, r.options)
     # Building the model once raises errors in its arguments before any training begins.
     with torch.random.fork_rng(devices=[]):  # the draws of its weights leave no trace
-        built = build(r.model, 1, 1, r.hidden, r.dropout, names, mix, num_nodes=1, **options)
+        built, wider = (
+            build(r.model, 1, 1, hidden, r.dropout, names, mix, num_nodes=1, **options)
+            for hidden in (r.hidden, r.hidden + 1)
+        )
+    same = [p.shape for p in built.parameters()] == [p.shape for p in wider.parameters()]
+    drops = any(isinstance(m, Dropout) for m in built.modules())
+    for name, effect, neutral in (("hidden", not same, WIDTH), ("dropout", drops, 0)):
+        value = (hyperparameters or {}).get(name)
+        if not effect and value is not None and getattr(r, name) != neutral:
+            raise UsageError(f"{name}={value} has no effect on {r.model}: omit {name}")
     values = {name: getattr(r, name) for name in (*HYPERPARAMETERS, "options")}
     values |= {"training_rule": training_protocol(dataset).name, "numerics": numerics}
     values |= {"channels": "", "mix": False}
