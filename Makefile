@@ -41,6 +41,8 @@ clean:
 	@rm -rf _build $(VENV) .pytest_cache .ruff_cache .hypothesis
 
 $(MADE):
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is \
+	needed, and this is " + sys.version.split()[0] + ": try make book PYTHON=python3.12")'
 	@echo 'Setting up $(VENV), once: about three minutes ...'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -24,11 +25,11 @@ BATCHES = (1, 2, 5, 10, 30, 100)
 SHARE = 0.6  # largest fraction of the free memory that a baseline may need
 
 
-def held(peak: bool = False, process: int | str = "self") -> float:
-    """Return the current or the peak memory of a process in MB, by default of this process."""
+def held(peak: bool = False) -> float:
+    """Return the current or the peak memory of this process in MB."""
     # The peak of `getrusage` includes the parent's memory at the fork, so it is not used. The
     # kernel updates its counters late, so this peak can be a few pages below an earlier reading.
-    with open(f"/proc/{process}/status") as file:
+    with open("/proc/self/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["VmHWM" if peak else "VmRSS"].split()[0]) * 1024 / 1e6
 
@@ -110,10 +111,10 @@ def measure(kind: str, graph: str, args: argparse.Namespace) -> dict[str, float 
 
 
 def _of_workers() -> float:
-    """Return the sum of the workers' peak memory in MB. Shared memory counts for every worker."""
-    import psutil
+    """Return the peak memory of the finished workers in MB, as that of the largest for each."""
+    from acm.experiments.workers import cores
 
-    return sum(held(peak=True, process=p.pid) for p in psutil.Process().children(recursive=True))
+    return cores() * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
 
 
 def _free() -> int:
@@ -124,11 +125,10 @@ def _free() -> int:
 
 def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
     from acm.experiments import run_trials, trials_of
-    from acm.experiments.workers import Workers, compute, cores
+    from acm.experiments.workers import Workers
 
+    few_epochs(trials_of(graph, args.model, splits=2), 2)  # compiles the loops
     workers = Workers("processes")  # as `acm run` does
-    # Every worker process compiles the loops and loads the graph before the time is measured.
-    list(compute(_warm_up, [(graph, args.model)] * cores(), workers))
     start = time.perf_counter()
     trials = trials_of(graph, args.model, splits=args.splits)
     records = run_trials(trials, progress=False, workers=workers)
@@ -138,16 +138,10 @@ def _engine(graph: str, args: argparse.Namespace) -> dict[str, float]:
         "seconds": seconds,
         "splits": len(records),
         "epochs": epochs,
-        "ms": 1000 * seconds / epochs,
+        # Without the start of the processes, which takes seconds on every graph.
+        "ms": 1000 * sum(record.seconds for record in records) / workers.size / epochs,
         "accuracy": statistics.mean(record.test_accuracy for record in records),
     }
-
-
-def _warm_up(cell: tuple[str, str]) -> None:
-    from acm.experiments import trials_of
-
-    few_epochs(trials_of(*cell, splits=2), 2)
-    time.sleep(1)  # keeps this process busy, so that every process gets one call
 
 
 def _baseline(kind: str, task, args: argparse.Namespace) -> dict[str, float]:

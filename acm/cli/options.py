@@ -41,6 +41,10 @@ def add_shared(parser, store: str, ranges: bool = False) -> None:
         add(f"--{name.replace('_', '-')}", type=kind, metavar="X,X" if ranges else "X")
     text = "hyperparameters of this model only, such as layers=8 (see `acm models NAME`)"
     add("--options", action="extend", nargs="+", default=[], metavar="NAME=X", help=text)
+    add = parser.add_argument_group("ablations").add_argument
+    add("--channels", metavar="C+C", help="use only some of low+high+identity")
+    text = "sum the channels instead of weighting them for each node"
+    add("--no-mixing", dest="mix", action="store_const", const=False, help=text)
     group = parser.add_argument_group("how to run it")
     text = f"CSV file that stores the records (default: {store})"
     group.add_argument("--store", default=store, metavar="FILE", help=text)

@@ -32,8 +32,9 @@ def main(args) -> None:
     space = {n: v.split(",") if n not in HYPERPARAMETERS else v for n, v in space.items()}
     cell = {name: getattr(args, name) for name in _CELL}
     where = args.store, args.device, not args.quiet, workers
+    variant = {"channels": args.channels, "mix": args.mix}
     interruptible(lambda: f"finished trials are in {args.store}")
-    result = search(*cell.values(), space, args.strategy, *where)
+    result = search(*cell.values(), space, args.strategy, *where, **variant)
     for c in sorted(result.surface, key=lambda c: (-c.splits, -c.accuracy, c.loss))[:10]:
         mean = f"{100 * c.accuracy:6.2f} ± {100 * c.std:5.2f} %" if c.accuracy >= 0 else "failed"
         splits = f"{c.splits} split{'s' * (c.splits > 1)}"
@@ -44,4 +45,6 @@ def main(args) -> None:
         common = name in (*_CELL, *HYPERPARAMETERS)
         flag = name.replace("_", "-") if common else f"options={name}"
         words += [] if value is None else [f"--{flag}={value}"]
+    words += [f"--channels={args.channels}"] if args.channels else []
+    words += ["--no-mixing"] if args.mix is False else []
     print(f"to test the choice: {shlex.join(words)}")

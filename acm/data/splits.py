@@ -46,8 +46,13 @@ def random_split(y: Tensor, seed: int, train: float = 0.6, val: float = 0.2) -> 
     check_whole("seed", seed, 0)
     generator = np.random.default_rng(seed)
     num_classes = int(labels.max()) + 1
+    if len(present := np.unique(labels)) < num_classes:
+        raise UsageError(
+            f"only {len(present)} of the classes 0 to {num_classes - 1} have nodes: number the"
+            " classes without gaps, for example by torch.unique(y, return_inverse=True)[1]"
+        )
     quota = round(train * len(labels) / num_classes)
-    classes = [generator.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
+    classes = [generator.permutation(np.flatnonzero(labels == c)) for c in present]
     others = generator.permutation(np.concatenate([nodes[quota:] for nodes in classes]))
     cut = round(val * len(labels))
     parts = (np.concatenate([nodes[:quota] for nodes in classes]), others[:cut], others[cut:])

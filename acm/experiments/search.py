@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 from acm import paper
 from acm.data.names import dataset as check_dataset
@@ -93,21 +95,34 @@ def search(
     trials = [trials_of(dataset, model, split_scheme, splits, seed, p, **options) for p in points]
     records = Store(store, Validation, options.get("numerics", NUMERICS)) if store else None
     rows: list[list[Validation | None]] = [[] for _ in points]
-    ranked, start, num_splits = list(range(len(points))), 0, len(trials[0])
-    halving = [3**k for k in range(num_splits) if 3**k < num_splits]
-    for stop in (*(halving if strategy == "halving" else ()), num_splits):
-        trained = sorted(ranked[: max(1, round(len(ranked) / 3))] if start else ranked)
+    ranked, plan = list(range(len(points))), _rounds(len(points), len(trials[0]), strategy)
+    total = sum(count * (stop - start) for count, start, stop in plan)
+    if progress:
+        where = f"kept in {store}" if store else "kept in no file"
+        tqdm.write(f"{len(points)} configurations, {total} trainings, {where}", file=sys.stderr)
+    for count, start, stop in plan:
+        trained = sorted(ranked[:count])
         new = [trial for k in trained for trial in trials[k][start:stop]]
         outcomes = iter(validate_trials(new, records, device, progress, workers))
         for k in trained:
             rows[k] += itertools.islice(outcomes, stop - start)
         surface = [_configuration(point, results) for point, results in zip(points, rows)]
         ranked = sorted(trained, key=lambda k: (-surface[k].accuracy, surface[k].loss))
-        start = stop
     best = surface[ranked[0]]
     if best.accuracy < 0:
         raise UsageError("no configuration could be trained: every configuration has a NaN loss")
     return Search(best.hyperparameters, surface, sum(map(len, rows)))
+
+
+def _rounds(points: int, splits: int, strategy: str) -> list[tuple[int, int, int]]:
+    """Return the rounds of a search: the number of configurations, the first and last split."""
+    stops = [3**k for k in range(splits) if 3**k < splits] if strategy == "halving" else []
+    plan, start = [], 0
+    for stop in (*stops, splits):
+        points = max(1, round(points / 3)) if start else points
+        plan.append((points, start, stop))
+        start = stop
+    return plan
 
 
 def _ranges(model: str, dataset: str, space: Mapping) -> dict[str, list[Value]]:

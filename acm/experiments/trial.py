@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from acm.data.graphs import load
 from acm.data.splits import Split, fixed_split, num_fixed_splits, random_split
 from acm.errors import UsageError, check_whole
 from acm.experiments.recipes import HYPERPARAMETERS, WIDTH, Value, arguments, recipe
-from acm.nn import Dropout
 from acm.registry import MODELS, build
 from acm.training import RELEASED, TrainingProtocol
 
@@ -81,6 +81,18 @@ def split_of(dataset: str, split_scheme: str, number: int, y: Tensor) -> Split:
     return fixed_split(dataset, number)
 
 
+def shares_of(trial: Trial) -> str:
+    """Say how many nodes of the graph the trial trains on, validates and tests."""
+    y = load(trial.dataset).y
+    split = split_of(trial.dataset, trial.split_scheme, trial.split, y)
+    train, val, test = (f"{100 * mask.double().mean():.0f} %" for mask in split)
+    tested, classes = len(y[split.test].unique()), len(y.unique())
+    return (
+        f"split {trial.split}: {train} of the nodes train, {val} validate, {test} test;"
+        f" {tested} of {classes} classes have test nodes"
+    )
+
+
 def trials_of(
     dataset: str,
     model: str,
@@ -118,7 +130,8 @@ def trials_of(
             for hidden in (r.hidden, r.hidden + 1)
         )
     same = [p.shape for p in built.parameters()] == [p.shape for p in wider.parameters()]
-    drops = any(isinstance(m, Dropout) for m in built.modules())
+    fixed = MODELS[r.model].fixed
+    drops = fixed.get("input_dropout", True) or fixed["layers"] > 1  # SGC and MLP-1 have no dropout
     for name, effect, neutral in (("hidden", not same, WIDTH), ("dropout", drops, 0)):
         value = (hyperparameters or {}).get(name)
         if not effect and value is not None and getattr(r, name) != neutral:

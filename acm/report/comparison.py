@@ -172,6 +172,9 @@ def compare(records: Sequence[Record]) -> Comparison:
     differing = [name for name in _FIELDS if len({getattr(r, name) for r in records}) > 1]
     if differing:
         raise UsageError(f"the records are of several cells: they differ in {', '.join(differing)}")
+    splits = [record.split for record in records]
+    if repeated := {split for split in splits if splits.count(split) > 1}:
+        raise UsageError(f"split {min(repeated)} has several records: each split counts once")
     accuracy = [100 * record.test_accuracy for record in records]
     std = statistics.stdev(accuracy) if len(accuracy) > 1 else math.nan
     return Comparison(tuple(records), _paper_value(records[0]), statistics.fmean(accuracy), std)
@@ -195,16 +198,25 @@ def _paper_value(record: Record) -> paper.PrintedValue | None:
 
 
 def agreement(record: Record, stored: Record) -> str:
-    """Return in words whether a training run agrees with a stored record of the same trial."""
+    """Return in words whether a training run agrees with a stored record of the same trial.
+
+    There are three verdicts: the same bits, the rounding of another processor or of other versions,
+    or a difference without such a reason.
+    """
     if record.trial != stored.trial:
         raise UsageError("the two records belong to different trials")
     if record.outcome == stored.outcome:
-        return "This machine reproduces the stored record to the last bit."
+        return "**Equal to the bit.** This machine reproduces the stored record to the last bit."
+    other = (record.device, record.versions) != (stored.device, stored.versions)
+    verdict, reason = (
+        ("Different rounding.", "Processors and versions round differently, and training amplifies")
+        if other
+        else ("Different.", "Equal processors and versions should give equal bits, so we expect no")
+    )
     return (
-        f"The test accuracy is {100 * record.test_accuracy:.2f} % on this machine and"
+        f"**{verdict}** The test accuracy is {100 * record.test_accuracy:.2f} % on this machine and"
         f" {100 * stored.test_accuracy:.2f} % in the stored record. The validation loss is"
         f" {record.val_loss:.6f} on this machine and {stored.val_loss:.6f} in the stored record."
         f" This machine used {record.device} with {record.versions}. The stored record used"
-        f" {stored.device} with {stored.versions}. Machines and versions round differently, and"
-        " training amplifies these rounding differences."
+        f" {stored.device} with {stored.versions}. {reason} differences."
     )

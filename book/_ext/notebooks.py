@@ -130,6 +130,7 @@ class Notebook:
 
     def execute(self) -> None:
         """Execute the notebook in a new kernel and write it. If a cell fails, write nothing."""
+        from nbclient.exceptions import DeadKernelError
         from papermill import PapermillExecutionError, execute_notebook
 
         key = self.key
@@ -148,6 +149,9 @@ class Notebook:
         except PapermillExecutionError as error:
             last = f"{error.ename}: {error.evalue}".strip().splitlines()[-1]
             raise NotebookError(f"{self.stem}, cell {error.exec_count}: {last}") from None
+        except DeadKernelError:
+            fault = "its kernel died, for example for lack of memory: run the build again"
+            raise NotebookError(f"{self.stem}: {fault}") from None
         settle(notebook)
         notebook.metadata.acm = {**self.entries} if self.live else {**self.entries, "key": key}
         write(self.target, nbformat.writes(notebook, version=4) + "\n")

@@ -140,6 +140,14 @@ def test_an_error_is_one_line_and_leaves_the_old_notebook(project, capsys):
     assert page(project).target.read_text() == "the old one\n"
 
 
+def test_a_dead_kernel_is_one_line(project, capsys):
+    source = project.root / "notebooks/page.md"
+    source.write_text(SOURCE.replace("level * VALUE", "__import__('os')._exit(1)"))
+    assert main(["build", "--root", str(project.root)]) == 2
+    fault = capsys.readouterr().err.strip().splitlines()[-1]
+    assert fault.startswith("page: its kernel died")
+
+
 def test_the_command_line_ends_with_2_and_one_line(project, capsys, monkeypatch):
     assert main(["check", "--root", str(project.root)]) == 2
     (project.root / "results/table.csv").unlink()

@@ -55,10 +55,32 @@ def test_help_teaches():
     assert all(f"\n    {command} " in text for command in ("data", "metrics", "models", "run"))
 
 
+def test_run_says_what_is_split_and_what_was_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = [*GCN, "--splits", "1", *QUICK]
+    assert main(command) == 0
+    first = capsys.readouterr()
+    assert "of the nodes train" in first.out and "classes have test nodes" in first.out
+    assert "not trained again" not in first.err
+    assert main(command) == 0
+    assert "1 of 1 trials are in runs.csv and are not trained again: cpu" in capsys.readouterr().err
+
+
+def test_search_announces_its_trainings_and_takes_ablations(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    space = "--lr 0.05,0.1 --weight-decay 0,0.001 --dropout 0 --hidden 4 --splits 2".split()
+    cell = "search --dataset synthetic --model ACM-GCN --channels low+high".split()
+    assert main([*cell, *space, "--strategy", "halving"]) == 0
+    out, err = capsys.readouterr()
+    assert "4 configurations, 5 trainings, kept in search.csv" in err
+    assert out.splitlines()[-2].startswith("4 configurations, 5 trainings")
+    assert out.splitlines()[-1].endswith("--channels=low+high")
+
+
 def test_run_trains_keeps_and_compares(tmp_path, monkeypatch, capsys):
     done = acm(*GCN, "--splits", "2", *QUICK, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
-    assert done.stdout.count("split ") == 2
+    assert done.stdout.count(": test ") == 2
     assert done.stdout.splitlines()[-1].startswith("GCN on synthetic: ")
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == 3
     monkeypatch.chdir(tmp_path)

@@ -104,6 +104,8 @@ def test_channels_and_mixing():
             ("chameleon_filtered", "GCN", "random", 1, 0, {"lr": 0.01}),
             "no hyperparameters for GCN on chameleon_filtered: give lr, weight_decay and dropout",
         ),
+        (("cornell", "SGC-1", "random", 1, 0, {"hidden": 8}), "hidden=8 has no effect on SGC-1"),
+        (("cornell", "SGC-1", "random", 1, 0, {"dropout": 0.5}), "dropout=0.5 has no effect"),
         (("tolokers", "GCN"), "give lr, weight_decay and dropout"),
     ],
 )

@@ -99,6 +99,12 @@ def test_nothing_to_compare_is_an_empty_table():
     assert len(empty) == 0 and list(empty.columns) == list(full.columns)
 
 
+def test_a_split_counts_once():
+    record, other = records([0.5, 0.6])
+    with pytest.raises(UsageError, match="split 0 has several records: each split counts once"):
+        compare([record, other, record])
+
+
 def test_records_of_several_cells_are_refused():
     mixed = records([0.5]) + records([0.5], "texas")
     with pytest.raises(UsageError, match="differ in dataset"):
@@ -160,6 +166,9 @@ def test_agreement_with_a_stored_record():
     assert "to the last bit" in agreement(record, dataclasses.replace(record, seconds=9.0))
     other = dataclasses.replace(record, test_accuracy=0.75, device="cpu: y")
     assert "50.00 % on this machine and 75.00 % in the stored record" in agreement(record, other)
+    assert agreement(record, other).startswith("**Different rounding.**")
+    same_place = dataclasses.replace(record, test_accuracy=0.75)
+    assert agreement(record, same_place).startswith("**Different.**")
     assert "cpu: x" in agreement(record, other) and "cpu: y" in agreement(record, other)
     other_loss = dataclasses.replace(record, val_loss=1.5)
     assert "1.500000 in the stored record" in agreement(record, other_loss)
