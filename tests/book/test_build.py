@@ -53,7 +53,7 @@ def live_text(built_in: Path) -> str:
 
 @pytest.mark.data
 def test_this_machine_trains_on_cornell(built):
-    assert "on Cornell" in live_text(ROOT)
+    assert "uses the graph cornell" in live_text(ROOT)
     assert re.search("This machine (reproduces|gives)", live_text(ROOT))
 
 
@@ -65,7 +65,7 @@ def test_this_machine_trains_on_the_embedded_graph_where_there_is_no_data(tmp_pa
     monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     build(Project(tmp_path), "live")
-    assert "embedded graph" in live_text(tmp_path) and "127.0.0.1:9" in live_text(tmp_path)
+    assert "uses the graph synthetic" in live_text(tmp_path) and "127.0.0.1:9" in live_text(tmp_path)
     assert re.search("This machine (reproduces|gives)", live_text(tmp_path))
 
 
