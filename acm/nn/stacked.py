@@ -1,4 +1,4 @@
-"""Operations on one trial, `[…]`, or a batch of trials, `[B, …]`, with the same bits for each."""
+"""Compute one trial, `[…]`, or a batch of trials, `[B, …]`, with equal bits for each trial."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Dropout(nn.Module):
         UsageError: If `p` is out of range.
     """
 
-    # A batch of trials has one of each for every trial; the trainer sets `key` and `counter`.
+    # Each buffer has one value per trial of a batch; the trainer sets `key` and `counter`.
     p: Tensor
     key: Tensor
     counter: Tensor
@@ -164,7 +164,7 @@ class Dropout(nn.Module):
             self.register_buffer(name, buffer, persistent=False)
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        """Drop values of a matrix `[N, F]`, dense or sparse; a trial has draws of its own."""
+        """Drop values of a matrix `[N, F]`, dense or sparse, with separate draws for each trial."""
         if not self.training:
             return x
         x = operand(x)
@@ -227,7 +227,7 @@ def is_stacked(module: nn.Module) -> bool:
 
 
 def inputs(model: nn.Module, x: Tensor | SparseMatrix, graph, in_channels: int):
-    """Return the checked features of a model, and what its `operator` makes of edges."""
+    """Return the checked features, and the graph after the model's `operator`."""
     (x,) = features((x,), in_channels, is_stacked(model))
     if not isinstance(graph, SparseMatrix | tuple):
         graph = moved(operator_of(model)(graph, x.shape[-2]), next(model.parameters()))

@@ -322,9 +322,9 @@ def test_bad_input_is_said_in_one_line(task):
     model = build("GCN", 8, 2)
     good = Setting(train, val, **SETTINGS)
     for change, words in (
-        (dict(val=train), "30 nodes are in the train and the val mask"),
+        (dict(val=train), "30 nodes are in both masks: train and val must differ"),
         (dict(train=train.long()), "the train mask has shape .* a bool mask"),
-        (dict(val=torch.zeros_like(val)), "the val mask has .* with a node in it"),
+        (dict(val=torch.zeros_like(val)), "the val mask has .* with at least one node"),
         (dict(train=train[:5]), "the val mask has shape"),
         (dict(lr=float("nan")), "lr is nan"),
         (dict(lr=float("inf")), "lr is inf"),
@@ -343,7 +343,7 @@ def test_bad_input_is_said_in_one_line(task):
         assert "\n" not in str(error.value)
     with pytest.raises(UsageError, match="negative label"):
         train_model(model, x, graph, y - 1, [good])
-    with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
+    with pytest.raises(UsageError, match="has no acm.nn.Dropout, so dropout must be None"):
         train_model(nn.Linear(8, 2), x, graph, y, [dataclasses.replace(good, dropout=0.5)])
     with pytest.raises(UsageError, match="not a number at epoch 0"):
         fit_one(model, x * torch.nan, graph, y, train, val, **SETTINGS)
