@@ -4,8 +4,8 @@ Each function replaces PyTorch operations of `acm.filters`, `acm.nn` or `acm.tra
 over memory. A loop divides the rows of a trial into parts; their number depends on the rows alone.
 The result of a trial therefore depends neither on other trials nor on the number of threads.
 
-Callers use the PyTorch operations if Numba is missing or if tensors are on another device. Both
-ways agree within rounding. In both ways, the result of a trial does not depend on its batch.
+Callers use the PyTorch operations if Numba is missing or if tensors are on another device. Loops
+and operations agree within rounding. With both, the batch does not change a trial's result.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale):
     """Return the output of `acm.nn.mixing.filter_and_mix`, and `α` and `σ`, `[2, B, N, K]`.
 
     `kinds` names each channel of `h`, `[B, N, K, F]`: 0 low-pass, 1 high-pass, 2 identity. The
-    identity is last. `smooth` is `H_LP^k` times the other channels. The output is `[B, N, F]`.
+    identity comes last. `smooth` is `H_LP^k` times the other channels. The output is `[B, N, F]`.
     """
     batch, nodes, channels, width = h.shape
     out, weights = h.new_empty(batch, nodes, width), h.new_empty(2, batch, nodes, channels)

@@ -30,7 +30,7 @@ class ACMConv(nn.Module):
     Args:
         in_channels, out_channels: Features of a node in input and output, `F_in` and `F_out`.
         variant: `"acm"` or `"acmii"`.
-        channels: One or more of `"low"`, `"high"`, `"identity"`; the layer uses this order.
+        channels: One or more of `"low"`, `"high"`, `"identity"`; the layer sorts them in this order.
         mix: Whether each node weighs the channels; otherwise step 3 adds the channels.
         temperature, scale: `T` and `s`.
         act: The nonlinearity of step 1, or `None` (ACM-SGC).
@@ -87,7 +87,7 @@ class ACMConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw `W_c` from ±1/√F_out, `W̃_c` from ±1, and `W_Mix` from ±1/√(number of channels)."""
+        """Draw `W_c` within ±1/√F_out, `W̃_c` within ±1, and `W_Mix` within ±1/√len(channels)."""
         uniform(self.weight, self.out_channels)
         if self.mix:
             uniform(self.weight_tilde, 1)

@@ -25,7 +25,7 @@ class InitialResidual(nn.Module):
 
     Chen et al. and this paper print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` where the code
     of Chen et al. has :math:`W_c` and :math:`W'_c`. Both forms express the same functions for
-    :math:`0 < \alpha < 1`, but initial weights and weight decay have another scale. `weight` holds
+    :math:`0 < \alpha < 1`, but initial weights and weight decay differ in scale. `weight` holds
     all `W_c`, then all `W'_c`. The layer mixes the channels as `ACMConv` does, or adds them.
     """
 

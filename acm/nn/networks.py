@@ -20,8 +20,8 @@ class Network(nn.Module):
         H_\ell = \mathrm{Dropout}(\mathrm{ReLU}(\mathrm{ACM}(H_{\ell-1}))), \quad
         H_0 = X, \quad Y = \mathrm{ACM}(H_{n-1})
 
-    The defaults make ACM-GCN. `acm.models` holds the arguments of the other rows. GCN, for example,
-    has the low-pass channel alone and no ReLU within a layer. As in the authors' release, the mixed
+    The defaults make ACM-GCN. `acm.models` holds the arguments of the other models. GCN, for example,
+    has only the low-pass channel and no ReLU within a layer. As in the authors' release, the mixed
     output is multiplied by the number of channels.
 
     Args:

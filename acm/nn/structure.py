@@ -19,7 +19,7 @@ class StructureConv(nn.Module):
         \tilde\alpha_c = \sigma(\mathrm{LN}(H_c) \tilde W_c), \quad c \in \{L, H, I, A\}, \qquad
         H = \sum_c \mathrm{diag}(\alpha_c) H_c
 
-    The other steps are those of `ACMConv`, option 1, with :math:`T = 4`. The mixed output has the
+    The other steps are as in `ACMConv`, option 1, with :math:`T = 4`. The mixed output has the
     factor 1, as in the authors' release. Release layers with three channels have the factor 3. The
     layer norm LN has no gain and no bias, since :math:`\tilde W_c` can include the gain.
 

@@ -148,7 +148,7 @@ def _train(stack, x, graph, y, settings, protocol, keep_weights, on_epoch) -> li
         if logits is None or epoch == 0:
             evaluated = stack(x, graph, 0, training=False)
             if logits is not None and not torch.equal(logits, evaluated):
-                one_pass, logits = False, None  # the logits depend on the mode even so
+                one_pass, logits = False, None  # evaluation gives other logits
         if logits is not None:
             evaluated = logits
         val_loss, prediction, _ = cross_entropy(evaluated, y, val_share)
