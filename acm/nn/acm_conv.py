@@ -30,7 +30,7 @@ class ACMConv(nn.Module):
     Args:
         in_channels, out_channels: Features of a node in input and output, `F_in` and `F_out`.
         variant: `"acm"` or `"acmii"`.
-        channels: One or more of `"low"`, `"high"`, `"identity"`; the layer sorts them in this order.
+        channels: One or more of `"low"`, `"high"`, `"identity"`; the layer uses this order.
         mix: Whether each node weighs the channels; otherwise step 3 adds the channels.
         temperature, scale: `T` and `s`.
         act: The nonlinearity of step 1, or `None` (ACM-SGC).

@@ -20,7 +20,7 @@ class Network(nn.Module):
         H_\ell = \mathrm{Dropout}(\mathrm{ReLU}(\mathrm{ACM}(H_{\ell-1}))), \quad
         H_0 = X, \quad Y = \mathrm{ACM}(H_{n-1})
 
-    The defaults make ACM-GCN. `acm.models` holds the arguments of the other models. GCN, for example,
+    The defaults make ACM-GCN. `acm.models` holds the arguments of other models. For example, GCN
     has only the low-pass channel and no ReLU within a layer. As in the authors' release, the mixed
     output is multiplied by the number of channels.
 

@@ -64,7 +64,7 @@ class MeanOfAll(Weight):  # in a batch, the mean would include other trials
         return h - h.abs().max() * h.mean()
 
 
-class Normalised(Weight):
+class Normalized(Weight):
     """Normalize features; in a batch, the normalization would use all trials."""
 
     def __init__(self):
@@ -186,7 +186,7 @@ def test_a_pyg_model_rides_along_one_at_a_time(task, edges, plain):
 @pytest.mark.parametrize(
     "model",
     [
-        Attention, SoftmaxOfDimOne, MeanOfNodes, MeanOfAll, Normalised, OwnDraws, OwnDrawsModule,
+        Attention, SoftmaxOfDimOne, MeanOfNodes, MeanOfAll, Normalized, OwnDraws, OwnDrawsModule,
         BiasBesideNodes, MixesInTraining,
     ],
 )  # fmt: skip
@@ -223,7 +223,7 @@ def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain
 
 def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
     x, _, y, *_ = task
-    fresh, used = Normalised(), Normalised().train()
+    fresh, used = Normalized(), Normalized().train()
     used.reset_parameters()
     for _ in range(5):
         used(x, edges)
