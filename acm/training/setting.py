@@ -50,7 +50,7 @@ class Setting:
                     " a bool mask of shape [N] with at least one node is needed"
                 )
         if common := int((self.train & self.val).sum()):
-            raise UsageError(f"{common} nodes are in both masks: train and val must differ")
+            raise UsageError(f"{common} nodes are in train and val: the masks must not overlap")
 
 
 def check_labels(setting: Setting, y: Tensor, model: nn.Module) -> None:

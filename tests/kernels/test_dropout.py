@@ -25,7 +25,7 @@ def key_of(seed: int) -> int:
 
 
 def give(layer: Dropout, p, key, counter) -> Dropout:
-    """Set a layer up as the trainer does for a batch of trials."""
+    """Set up a layer as the trainer does for a batch of trials."""
     layer.p = torch.tensor(p, dtype=torch.float64)
     layer.key, layer.counter = torch.tensor(key), torch.tensor(counter)
     return layer.train()
@@ -77,14 +77,14 @@ def test_streams_of_other_keys_counters_and_layers_are_uncorrelated(loops):
     pairs = [(key_of(seed), start) for seed in range(4) for start in starts]
     keys, counters = zip(*pairs)
     layer = give(Dropout(), [p] * len(pairs), keys, counters)
-    kept = (layer(torch.ones(1, n, 1).expand(len(pairs), n, 1)) != 0).double().squeeze(2)
-    correlation = torch.corrcoef(kept) - torch.eye(len(pairs))
+    keep = (layer(torch.ones(1, n, 1).expand(len(pairs), n, 1)) != 0).double().squeeze(2)
+    correlation = torch.corrcoef(keep) - torch.eye(len(pairs))
     assert correlation.abs().max() < 5 / math.sqrt(n)
     for lag in (1, 2, 64):  # an element and later elements are uncorrelated too
-        within = torch.stack([torch.corrcoef(torch.stack([k[:-lag], k[lag:]]))[0, 1] for k in kept])
+        within = torch.stack([torch.corrcoef(torch.stack([k[:-lag], k[lag:]]))[0, 1] for k in keep])
         assert within.abs().max() < 5 / math.sqrt(n)
     # The 16 patterns of 4 adjacent draws have the expected counts (chi-square test).
-    pattern = (kept.view(len(pairs), -1, 4) @ torch.tensor([1.0, 2, 4, 8]).double()).long()
+    pattern = (keep.view(len(pairs), -1, 4) @ torch.tensor([1.0, 2, 4, 8]).double()).long()
     ones = torch.tensor([bin(k).count("1") for k in range(16)])
     expected = pattern[0].numel() * (1 - p) ** ones * p ** (4 - ones)
     for row in pattern:

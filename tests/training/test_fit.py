@@ -322,7 +322,7 @@ def test_bad_input_is_said_in_one_line(task):
     model = build("GCN", 8, 2)
     good = Setting(train, val, **SETTINGS)
     for change, words in (
-        (dict(val=train), "30 nodes are in both masks: train and val must differ"),
+        (dict(val=train), "30 nodes are in train and val: the masks must not overlap"),
         (dict(train=train.long()), "the train mask has shape .* a bool mask"),
         (dict(val=torch.zeros_like(val)), "the val mask has .* with at least one node"),
         (dict(train=train[:5]), "the val mask has shape"),

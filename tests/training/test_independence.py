@@ -30,7 +30,7 @@ def assert_same(ours, theirs):
     "name, sparse",
     [("ACM-GCN", True), ("ACMII-GCN", False), ("GCN", False), ("MLP-2", True)],
 )
-def test_the_same_to_the_bit_in_any_batch_beside_any_neighbours(task, words, trials, name, sparse):
+def test_the_same_to_the_bit_in_any_batch_beside_any_neighbors(task, words, trials, name, sparse):
     x, graph, y, *_ = task
     x = words[0] if sparse else x
     model = build(name, x.shape[1], 2, hidden=8)
@@ -67,7 +67,7 @@ def test_without_dropout_too(task, words, trials):
 
 
 @pytest.mark.parametrize("name", ["ACM-GCN", "ACM-SGC-1", "GCN", "MLP-2"])
-def test_a_neighbour_that_diverges_is_told_of_and_changes_nothing(task, trials, name):
+def test_a_neighbor_that_diverges_is_told_of_and_changes_nothing(task, trials, name):
     x, graph, y, *_ = task
     model = build(name, 8, 2, hidden=8)
     wild = dataclasses.replace(trials[1], lr=1e30)

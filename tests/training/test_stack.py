@@ -93,12 +93,12 @@ class OwnDrawsModule(Weight):
         return self.dropout(x) @ self.weight
 
 
-class BiasBesideNodes(Weight):  # `[N, C] + [C]`, but `[B, N, C] + [B, C]`
+class BiasBesideNodes(Weight):  # `[N, C] + [C]` is right, `[B, N, C] + [B, C]` is wrong
     def forward(self, x, graph):
         return x @ self.weight + self.bias
 
 
-class MixesInTraining(Weight):  # in evaluation mode, stacking would be right
+class MixesInTraining(Weight):  # stacking changes the logits in training mode only
     def forward(self, x, graph):
         h = x @ self.weight
         return h - h.mean(0) if self.training else h
@@ -328,7 +328,7 @@ def test_every_dropout_layer_has_draws_of_its_own():
     assert len(set(ordered)) == len(begins)
     assert min(b - a for a, b in zip(ordered, ordered[1:])) >= 2**36
     assert -(2**63) <= ordered[0] and ordered[-1] < 2**63
-    # Committed records used these begins.
+    # Committed records used these positions.
     assert beginning(3, 5) == 3 * 2**44 + 5 * 2**36
 
 
