@@ -1,11 +1,11 @@
-"""Compiled loops for training on a CPU: an optional accelerator, which `ACM_COMPILED=0` turns off.
+"""Run compiled loops for training on a CPU (optional; `ACM_COMPILED=0` turns the loops off).
 
-Each function computes in one pass over memory what `acm.filters`, `acm.nn` or `acm.training` state
-in PyTorch operations. The number of a trial's rows alone decides into which parts a loop divides
-them. So the outcome of a trial depends neither on the other trials nor on the number of threads.
+Each function replaces PyTorch operations of `acm.filters`, `acm.nn` or `acm.training` by one pass
+over memory. A loop divides the rows of a trial into parts; their number depends on the rows alone.
+The result of a trial therefore depends neither on other trials nor on the number of threads.
 
-Without Numba, and for tensors on another device, callers use PyTorch operations. The results then
-agree within rounding, and a trial still does not depend on its batch.
+Callers use the PyTorch operations if Numba is missing or if tensors are on another device. Loops
+and operations agree within rounding. With both, the batch does not change a trial's result.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ def _loops():
         return None
     try:
         from acm.kernels import loops
-    except ImportError:  # a machine without Numba
+    except ImportError:  # Numba is not installed
         return None
     return loops
 
 
 def compiler() -> str:
-    """Return the name and version of the compiler, or that there is none."""
+    """Return the name and version of the compiler, or `"no numba"`."""
     return f"numba {version('numba')}" if _loops() is not None else "no numba"
 
 
 def supports(*tensors: Tensor) -> bool:
-    """Return whether the loops take these tensors: on a CPU, all float32 or all float64."""
+    """Return whether the loops accept the tensors: all on a CPU, and all float32 or all float64."""
     kind = tensors[0].dtype
     if kind not in (torch.float32, torch.float64) or _loops() is None:
         return False
     return all([t.is_cpu and t.dtype == kind for t in tensors])
 
 
-_HERE = threading.local()  # the number of threads that share the loops of this thread
-_SMALL = 2**15  # a thread with fewer elements than this is not worth waking
+_HERE = threading.local()  # `threads`: how many threads share a loop that this thread calls
+_SMALL = 2**15  # starting a thread for fewer elements takes longer than the work itself
 
 
 @contextmanager
 def threads(number: int):
-    """Share the loops that this thread calls among a number of threads."""
+    """Let `number` threads share each loop that this thread calls."""
     before = getattr(_HERE, "threads", 1)
     _HERE.threads = number
     try:
@@ -67,7 +67,7 @@ def _helpers() -> ThreadPoolExecutor:
 
 
 def _run(name: str, batch: int, parts: int, work: int, *arguments) -> None:
-    """Call a loop for all parts of all trials; `work` is the number of elements in the loop."""
+    """Run a loop over all parts of all trials; `work` estimates the number of elements computed."""
     loop = getattr(_loops(), name)
     arrays = [np.ascontiguousarray(numpy(a)) if isinstance(a, Tensor) else a for a in arguments]
     total = batch * parts
@@ -81,18 +81,18 @@ def _run(name: str, batch: int, parts: int, work: int, *arguments) -> None:
 
 
 def _parts(rows: int) -> int:
-    """Return into how many parts the rows of a trial are divided, for any number of threads."""
+    """Return the number of parts of a trial; it does not depend on the number of threads."""
     return max(1, min(16, rows // 256))
 
 
 def _total(parts: Tensor) -> Tensor:
-    """Return the sum over the parts of each trial, `[B, parts, …]`."""
+    """Sum `[B, parts, …]` over the parts of each trial, and return `[B, …]`."""
     return parts.sum(1) if parts.shape[1] > 1 else parts.select(1, 0)
 
 
 def numpy(x: Tensor) -> np.ndarray:
     """Return a tensor's memory as an array."""
-    return x.numpy(force=True)  # on a CPU no copy
+    return x.numpy(force=True)  # makes no copy on a CPU
 
 
 def sparse_product(
@@ -103,7 +103,7 @@ def sparse_product(
     out: np.ndarray | None = None,
     width: int | None = None,
 ) -> np.ndarray:
-    """Return `M x`, `[B, M, F]`, for a CSR matrix `M` whose values are `[B, nnz]` or `[1, nnz]`.
+    """Return `S x`, `[B, M, F]`, for an M × K CSR matrix `S` with values `[B, nnz]` or `[1, nnz]`.
 
     Args:
         x: `[B, K, F]` or `[1, K, F]`.
@@ -113,26 +113,26 @@ def sparse_product(
     add, width = out is not None, x.shape[2] if width is None else width
     if out is None:
         batch = len(value if len(x) == 1 else x)
-        # PyTorch's memory begins on a cache line, which makes products faster than NumPy's.
+        # PyTorch aligns arrays to cache lines, unlike NumPy; products of aligned arrays are faster.
         out = torch.from_numpy(x[:0, :0]).new_empty(batch, len(crow) - 1, width).numpy()
     arrays = crow, col, np.ascontiguousarray(value), np.ascontiguousarray(x), out, width, add
     _run("sparse_product", len(out), _parts(out.shape[1]), len(out) * len(col) * width, *arrays)
     return out
 
 
-#: Larger dense matrices are multiplied by PyTorch.
+#: Largest number of elements of a narrow matrix; PyTorch multiplies larger matrices.
 NARROW = 2**14
 
 
 def dense_product(a: Tensor, b: Tensor) -> Tensor:
-    """Return `A B`, `[B, N, F]`, of `[B, N, K]` or `[1, N, K]` and a narrow `[B, K, F]`."""
+    """Return `a @ b`, `[B, N, F]`; `a` is `[B, N, K]` or `[1, N, K]`, `b` a narrow `[B, K, F]`."""
     out = b.new_empty(b.shape[0], a.shape[1], b.shape[2])
     _run("dense_product", b.shape[0], _parts(a.shape[1]), a.shape[1] * b.numel() // 8, a, b, out)
     return out
 
 
 def transposed_product(a: Tensor, b: Tensor) -> Tensor:
-    """Return `Aᵀ B`, a narrow `[B, K, F]`, of `[B, N, K]` or `[1, N, K]` and `[B, N, F]`."""
+    """Return `aᵀ @ b`, a narrow `[B, K, F]`; `a` is `[B, N, K]` or `[1, N, K]`, `b` `[B, N, F]`."""
     parts = _parts(a.shape[1])
     out = b.new_empty(b.shape[0], parts, a.shape[2], b.shape[2])
     _run("transposed_product", b.shape[0], parts, a.shape[2] * b.numel() // 8, a, b, out)
@@ -140,7 +140,7 @@ def transposed_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
-    """Return `x`, `[B, …]` or `[1, …]`, with elements dropped by the rule of `acm.nn.stacked`."""
+    """Drop elements of `x`, `[B, …]` or `[1, …]`, as `acm.nn.stacked` does; return `[B, …]`."""
     out, size, batch = x.new_empty(p.shape[0], *x.shape[1:]), x[:1].numel(), p.shape[0]
     arguments = x.reshape(x.shape[0], size), p, key, counter, out.view(batch, size)
     _run("dropout", batch, _parts(size // 16), 4 * out.numel(), *arguments)
@@ -148,10 +148,10 @@ def dropout(x: Tensor, p: Tensor, key: Tensor, counter: Tensor) -> Tensor:
 
 
 def mix(h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale):
-    """Compute `acm.nn.mixing.filter_and_mix`: `[B, N, F]`, and `α` and `σ`, `[2, B, N, K]`.
+    """Return the output of `acm.nn.mixing.filter_and_mix`, and `α` and `σ`, `[2, B, N, K]`.
 
-    Of each channel of `h`, `[B, N, K, F]`, `kinds` is 0 for low-pass, 1 for high-pass or 2 for
-    identity; `smooth` is `H_LP` times the filtered channels, which come first.
+    `kinds` names each channel of `h`, `[B, N, K, F]`: 0 low-pass, 1 high-pass, 2 identity. The
+    identity comes last. `smooth` is `H_LP^k` times the other channels. The output is `[B, N, F]`.
     """
     batch, nodes, channels, width = h.shape
     out, weights = h.new_empty(batch, nodes, width), h.new_empty(2, batch, nodes, channels)
@@ -171,15 +171,15 @@ def mix_backward(grad, h, smooth, w_tilde, w_mix, weights, kinds, relu, temperat
 
 
 def adam(w, g, m, v, lr, shrink, l2, betas, correction, eps) -> None:
-    """Compute what `acm.training.optimizer.adam` computes, in one pass."""
-    batch, size = w.shape[0], w.numel() // w.shape[0]  # `len` of a tensor takes microseconds
+    """Update weights and moments as `acm.training.optimizer.adam` does, in one pass."""
+    batch, size = w.shape[0], w.numel() // w.shape[0]  # `len` of a tensor is slow
     flat = g.reshape(batch, size), m.view(batch, size), v.view(batch, size)
     arguments = w.view(batch, size), *flat, lr, shrink, l2, betas, correction, eps
     _run("adam", batch, _parts(size // 16), batch * size, *arguments)
 
 
 def cross_entropy(logits: Tensor, y: Tensor, share: Tensor, gradient: bool):
-    """Compute what `acm.training.trainer.cross_entropy` returns, in one pass."""
+    """Return what `acm.training.trainer.cross_entropy` returns, computed in one pass."""
     (batch, nodes, _), parts = logits.shape, _parts(logits.shape[1])
     loss, best = logits.new_empty(batch, parts), y.new_empty(batch, nodes)
     grad = logits.new_empty(logits.shape if gradient else (batch, 0, 0))

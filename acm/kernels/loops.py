@@ -1,8 +1,8 @@
-"""The loops behind `acm.kernels`, compiled by Numba.
+"""Define the loops of `acm.kernels`, which Numba compiles.
 
-A call computes the parts from `first` to `last − 1` of all trials, so several threads can share the
-work. Each part has its own sum, so sums are equal for any number of threads. All loops are in this
-file, because Numba compiles a loop again only if the loop's own file has changed.
+A call computes the work items `first` to `last − 1`, so several threads can share the work. A work
+item is one part of one trial. Each part has a separate sum, so sums do not depend on the number of
+threads. All loops are in one file, because Numba recompiles a loop only if its file changes.
 """
 
 import numba
@@ -10,16 +10,16 @@ import numpy as np
 
 
 def exact(function, fast=frozenset()):
-    """Compile a function without regrouping its sums, and release Python's lock in it."""
+    """Compile a function that keeps the order of its sums and releases Python's global lock."""
     options = dict(nogil=True, fastmath=set(fast), error_model="numpy")
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder for the cache can be written
+    except RuntimeError:  # Numba finds no writable folder for its cache
         return numba.njit(**options)(function)
 
 
 def compiled(function):
-    """Compile a function whose sums may be regrouped for the vector unit; NaN stays NaN."""
+    """Compile a function whose sums may be reordered for vector instructions; NaN stays NaN."""
     return exact(function, {"reassoc", "contract", "nsz", "arcp"})
 
 
@@ -40,7 +40,7 @@ def sparse_product(crow, col, value, x, out, width, add, parts, first, last):
             if not add:
                 o[:] = 0
             k, end = crow[i], crow[i + 1]
-            # Four rows at once load and store each element of `o` a quarter as often.
+            # Four rows at a time need a quarter of the loads and stores of `o`.
             while k + 4 <= end:
                 v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
                 x0, x1 = rows[col[k], :width], rows[col[k + 1], :width]
@@ -58,14 +58,14 @@ def sparse_product(crow, col, value, x, out, width, add, parts, first, last):
 @compiled
 def dense_product(a, b, out, parts, first, last):
     _, n, width = b.shape
-    padded = (width + 15) // 16 * 16  # whole vectors
+    padded = (width + 15) // 16 * 16  # rounded up to whole vectors
     wide, o = np.zeros((n, padded), b.dtype), np.empty((4, padded), b.dtype)
     o0, o1, o2, o3 = o[0], o[1], o[2], o[3]
     for t in range(first, last):
         trial, _, start, stop = _cut(t, parts, out.shape[1])
         x = a[trial % len(a)]
         wide[:, :width] = b[trial]
-        for i in range(start, stop, 4):  # four rows at once share each load of `b`
+        for i in range(start, stop, 4):  # four rows share each load of `b`
             o[:] = 0
             i1, i2, i3 = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
             for k in range(0, n - 1, 2):
@@ -92,9 +92,9 @@ def dense_product(a, b, out, parts, first, last):
 
 @compiled
 def transposed_product(a, b, out, parts, first, last):
-    """Write `out` as `[B, parts, …]`: one sum for each part of the rows."""
+    """Write one sum per part of the rows into `out`, `[B, parts, K, F]`."""
     (_, rows, width), columns = b.shape, a.shape[2]
-    padded = (width + 15) // 16 * 16  # whole vectors
+    padded = (width + 15) // 16 * 16  # rounded up to whole vectors
     total, y = np.empty((columns, padded), b.dtype), np.zeros((4, padded), b.dtype)
     y0, y1, y2, y3 = y[0], y[1], y[2], y[3]
     for t in range(first, last):
@@ -116,7 +116,7 @@ def transposed_product(a, b, out, parts, first, last):
 
 @compiled
 def _channels(h, smooth, kinds, floor, b, i, value):
-    """Compute `H_k` of node `i` for every channel `k`: 0 low-pass, 1 high-pass or 2 identity."""
+    """Write `H_k` of node `i` into `value[k]`; kind 0 is low-pass, 1 high-pass, 2 identity."""
     for k in range(h.shape[2]):
         kind = kinds[k]
         for f in range(h.shape[3]):
@@ -126,10 +126,10 @@ def _channels(h, smooth, kinds, floor, b, i, value):
                 v = h[b, i, k, f] - smooth[b, i, k, f]
             else:
                 v = smooth[b, i, k, f]
-            value[k, f] = floor if v < floor else v  # `max` would lose NaN
+            value[k, f] = floor if v < floor else v  # `max` would replace NaN
 
 
-# Nodes are indexed directly: a slice per node would cost as much as a narrow layer's arithmetic.
+# Arrays are indexed by node, because a slice per node would double the time of a narrow layer.
 @compiled
 def mix(
     h, smooth, w_tilde, w_mix, kinds, relu, temperature, scale, out, alpha, sigma,
@@ -172,7 +172,7 @@ def mix_backward(
     grad, h, smooth, w_tilde, w_mix, alpha, sigma, kinds, relu, temperature, scale,
     grad_h, grad_smooth, grad_tilde, grad_mix, parts, first, last,
 ):  # fmt: skip
-    """Write `grad_tilde` and `grad_mix` as `[B, parts, …]`: one sum for each part of the nodes."""
+    """Write all gradients; `grad_tilde` and `grad_mix`, `[B, parts, …]`, have one sum per part."""
     (_, nodes, channels, width), number = h.shape, h.dtype.type
     zero, one, inverse, factor = number(0), number(1), number(1.0 / temperature), number(scale)
     floor, value = zero if relu else number(-np.inf), np.empty((channels, width), h.dtype)
@@ -188,7 +188,7 @@ def mix_backward(
                     total += grad[b, i, f] * value[k, f]
                 d_alpha[k] = factor * total
                 mean += d_alpha[k] * alpha[b, i, k]
-            for k in range(channels):  # the gradient of the softmax's argument
+            for k in range(channels):  # the gradient with respect to the softmax's argument
                 d_alpha[k] = alpha[b, i, k] * (d_alpha[k] - mean) * inverse
             for k in range(channels):
                 total, kind = zero, kinds[k]
@@ -200,7 +200,7 @@ def mix_backward(
                 for f in range(width):
                     grad_tilde[b, part, k, f] += slope * value[k, f]
                     d = weight * grad[b, i, f] + slope * w_tilde[b, k, f]
-                    # Where the ReLU returns 0, its slope is 0 as well.
+                    # The slope of the ReLU is 0 at 0.
                     value[k, f] = d if value[k, f] > floor else zero
                 for f in range(width):
                     grad_h[b, i, k, f] = zero if kind == 0 else value[k, f]
@@ -238,7 +238,7 @@ def dropout(x, p, key, counter, out, parts, first, last):
 
 @exact
 def cross_entropy(logits, y, share, loss, best, grad, parts, first, last):
-    """Write the loss as `[B, parts]`: one sum for each part of the nodes."""
+    """Write one sum of losses per part of the nodes into `loss`, `[B, parts]`."""
     (_, nodes, classes), zero = logits.shape, logits.dtype.type(0)
     for t in range(first, last):
         b, part, start, stop = _cut(t, parts, nodes)

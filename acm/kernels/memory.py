@@ -11,9 +11,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of glibc's malloc.h
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Ask the C library of this package's own process to keep freed memory; return its consent.
+    """Tell the C library to keep freed memory in this process; return whether it agreed.
 
-    Otherwise each epoch pays for new pages: 2,400 on Film, a quarter of the time.
+    Otherwise each epoch requests new memory pages: on Film 2,400 pages, a quarter of the time.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

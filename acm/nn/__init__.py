@@ -1,4 +1,4 @@
-"""The ACM layer and the networks of the paper, written for one graph and one trial."""
+"""Define the ACM layer and the networks of the paper, for one graph and one trial."""
 
 from acm.nn.acm_conv import ACMConv
 from acm.nn.checks import CHANNELS

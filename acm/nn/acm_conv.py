@@ -1,4 +1,4 @@
-"""The ACM layer (section 4.3)."""
+"""Define the ACM layer (section 4.3)."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class ACMConv(nn.Module):
        :math:`H_c = F_c\, \mathrm{ReLU}(X W_c)` (`"acmii"`, option 2).
     2. *Weigh*: :math:`\tilde\alpha_c = \sigma(H_c \tilde W_c)` and :math:`[\alpha_L, \alpha_H,
        \alpha_I] = \mathrm{softmax}([\tilde\alpha_L, \tilde\alpha_H, \tilde\alpha_I]\, W_{Mix}/T)`.
-    3. *Mix*: :math:`H = s \sum_c \mathrm{diag}(\alpha_c) H_c`. The paper has :math:`s = 1`; the
-       authors' release has the number of channels.
+    3. *Mix*: :math:`H = s \sum_c \mathrm{diag}(\alpha_c) H_c`. The paper has :math:`s = 1`;
+       in the authors' release, :math:`s` is the number of channels.
 
     Args:
-        in_channels, out_channels: Features of a node before and after, `F_in` and `F_out`.
+        in_channels, out_channels: Features of a node in input and output, `F_in` and `F_out`.
         variant: `"acm"` or `"acmii"`.
-        channels: Some of `"low"`, `"high"`, `"identity"`; the layer keeps them in this order.
-        mix: Whether nodes weigh the channels; else step 3 adds the channels up.
+        channels: One or more of `"low"`, `"high"`, `"identity"`; the layer uses this order.
+        mix: Whether each node weighs the channels; otherwise step 3 adds the channels.
         temperature, scale: `T` and `s`.
         act: The nonlinearity of step 1, or `None` (ACM-SGC).
-        hops, norm: `k` and the normalization, `"rw"` or `"sym"`, of the filters `H_LP^k` and
-            `I − H_LP^k`.
+        hops, norm: The power `k` and the normalization, `"rw"` or `"sym"`, of the filters
+            `H_LP^k` and `I − H_LP^k`.
 
     Attributes:
-        weight: All `W_c`, `[F_in, len(channels), F_out]`; one is `weight[:, channels.index(c)]`.
+        weight: All `W_c`, `[F_in, len(channels), F_out]`; `W_c` is `weight[:, channels.index(c)]`.
         weight_tilde: All `W̃_c`, `[len(channels), F_out]`.
         weight_mix: `W_Mix`, `[len(channels), len(channels)]`.
 
@@ -69,7 +69,7 @@ class ACMConv(nn.Module):
     ):
         super().__init__()
         if variant not in ("acm", "acmii"):
-            raise UsageError(f"unknown variant {variant!r}: 'acm' and 'acmii' are known")
+            raise UsageError(f"unknown variant {variant!r}: the variants are 'acm' and 'acmii'")
         channels = known_channels(channels)
         check_norm(norm)
         sizes(in_channels=in_channels, out_channels=out_channels, hops=hops)
@@ -87,7 +87,7 @@ class ACMConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw `W_c` from ±1/√F_out, `W̃_c` from ±1, and `W_Mix` from ±1/√(number of channels)."""
+        """Draw `W_c` within ±1/√F_out, `W̃_c` within ±1, and `W_Mix` within ±1/√len(channels)."""
         uniform(self.weight, self.out_channels)
         if self.mix:
             uniform(self.weight_tilde, 1)
@@ -104,16 +104,16 @@ class ACMConv(nn.Module):
 
         Args:
             x: Node features, `[N, F_in]`, dense, `torch.sparse`, or a `SparseMatrix`; or a tuple
-                of such parts side by side.
+                of such matrices, which together have `F_in` columns.
             edge_index: Edges, `[2, E]`; or the adjacency as a `torch.sparse` tensor `[N, N]`,
-                whose rows are targets; or `H_LP` as a `SparseMatrix`, which saves time.
+                whose rows are targets; or the filter `H_LP` as a `SparseMatrix`, which is faster.
             edge_weight: Weights of the edges, `[E]`.
-            return_channel_weights: Whether to return also the node-wise `α`, `[N, len(channels)]`.
+            return_channel_weights: Whether to also return each node's `α`, `[N, len(channels)]`.
         """
         # Only stacked weights may have stacked features.
         x = features(x if isinstance(x, tuple) else (x,), self.in_channels, self.weight.dim() > 3)
         low = self._low_pass(edge_index, edge_weight, x[0].shape[-2])
-        # One product for all channels begins step 1.
+        # One product computes `X W_c` of all channels.
         h = joint_product(x, self.weight.flatten(-2))
         h, act = h.unflatten(-1, (len(self.channels), self.out_channels)), self.act
         if self.variant == "acmii" and act is not None:

@@ -1,4 +1,4 @@
-"""Check arguments, draw weights and choose the filter: what several networks share."""
+"""Check arguments, draw weights and choose the filter for several networks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from acm.errors import UsageError, as_float, check_whole
 from acm.filters import SparseMatrix, low_pass, operand
 
-#: The channels of a filterbank (section 4.2), in the order that they have everywhere.
+#: The channels of a filterbank (section 4.2), in the order used everywhere.
 CHANNELS = ("low", "high", "identity")
 
 
 def known_channels(channels: Collection[str]) -> tuple[str, ...]:
-    """Return the channels in the order of `CHANNELS`, if all are known and different."""
+    """Return the channels in the order of `CHANNELS`; raise `UsageError` for invalid channels."""
     ordered = tuple(c for c in CHANNELS if c in channels)
     if not ordered or len(ordered) < len(channels):
         raise UsageError(
@@ -29,9 +29,10 @@ def known_channels(channels: Collection[str]) -> tuple[str, ...]:
 def features(
     parts: Sequence[Tensor | SparseMatrix], in_channels: int, stacked: bool = False
 ) -> tuple[Tensor | SparseMatrix, ...]:
-    """Return node features in the form that `product` takes, if their shapes are right.
+    """Return node features in a form that `product` takes; raise `UsageError` for wrong shapes.
 
-    The parts are matrices `[N, …]` side by side; with `stacked`, a part may be `[B, N, …]`.
+    All parts are matrices with N rows, and together they have `in_channels` columns. With
+    `stacked`, a part may be `[B, N, …]`.
     """
     parts = tuple(operand(part) for part in parts)
     shapes = [list(p.shape) for p in parts]
@@ -44,7 +45,7 @@ def features(
 
 
 def sizes(**values: int) -> None:
-    """Raise `UsageError` unless every value is a whole number from 1 up."""
+    """Raise `UsageError` unless every value is a whole number, 1 or larger."""
     for name, value in values.items():
         check_whole(name, value, 1)
 
@@ -72,13 +73,13 @@ def probability(name: str, value: float) -> float:
 
 
 def uniform(parameter: nn.Parameter, fan: int) -> None:
-    """Draw a parameter uniformly from ±1/√fan, as the authors' release does."""
+    """Draw a parameter uniformly from −1/√fan to 1/√fan, as the authors' release does."""
     bound = fan**-0.5
     nn.init.uniform_(parameter, -bound, bound)
 
 
 def random_walk(model: nn.Module, edge_index: Tensor, num_nodes: int) -> SparseMatrix:
-    r"""Return the low-pass filter :math:`\hat A_{rw}` of a graph: the `operator` of most models."""
+    r"""Return the low-pass filter :math:`\hat A_{rw}`; most models use this `operator`."""
     return low_pass(edge_index, num_nodes)
 
 

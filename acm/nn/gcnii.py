@@ -1,4 +1,4 @@
-"""GCNII and GCNII* (Chen et al., 2020), and their ACM forms."""
+"""Define GCNII and GCNII* (Chen et al., 2020), and their ACM forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acm.nn.stacked import Dropout, Linear, inputs, product
 
 
 class InitialResidual(nn.Module):
-    r"""A layer of GCNII (Chen et al., 2020, eq. 5), for each channel :math:`c` of a filterbank.
+    r"""Compute a layer of GCNII (Chen et al., 2020, eq. 5) in each channel :math:`c`.
 
     .. math::
         R = (1-\alpha) F_c H + \alpha H^{(0)}, \qquad
@@ -25,8 +25,8 @@ class InitialResidual(nn.Module):
 
     Chen et al. and this paper print :math:`(1-\alpha) W_c` and :math:`\alpha W'_c` where the code
     of Chen et al. has :math:`W_c` and :math:`W'_c`. Both forms express the same functions for
-    :math:`0 < \alpha < 1`. They differ in the scale at which weights are drawn and decayed.
-    `weight` has all `W_c` before all `W'_c`. Channels are mixed as in `ACMConv`, or added.
+    :math:`0 < \alpha < 1`, but initial weights and weight decay differ in scale. `weight` holds
+    all `W_c`, then all `W'_c`. The layer mixes the channels as `ACMConv` does, or adds them.
     """
 
     def __init__(self, width: int, alpha: float, beta: float, star: bool, channels, mixed: bool):
@@ -48,12 +48,12 @@ class InitialResidual(nn.Module):
             uniform(self.weight_mix, len(self.channels))
 
     def forward(self, h: Tensor, first: Tensor, low: SparseMatrix):
-        """Return the next `H`, `[N, width]`, and the `α` of the channels; `first` is `H^(0)`."""
+        """Return the new `H`, `[N, width]`, and the channel weights `α`; `first` is `H^(0)`."""
         k = len(self.channels)
         smooth = low @ h
-        # The channels come before the nodes, since each channel has its own matrix.
+        # The channel dimension precedes the nodes, since each channel has a separate matrix.
         h = torch.stack([filtered(c, h, smooth) for c in self.channels], -3)
-        # `expand` would sum its gradient in an order that depends on the batch.
+        # With `expand`, the order of the gradient's sum would depend on the batch.
         first = torch.stack([first] * k, -3)
         both = (1 - self.alpha) * h + self.alpha * first
         if self.star:
@@ -71,7 +71,7 @@ class InitialResidual(nn.Module):
 
 
 class GCNII(nn.Module):
-    r"""GCNII, GCNII* (Chen et al., 2020) and, with all channels, ACM-GCNII and ACM-GCNII*.
+    r"""Compute GCNII or GCNII* (Chen et al., 2020), or their ACM forms, which use all channels.
 
     .. math::
         H^{(0)} = \mathrm{ReLU}(X W_{in} + b_{in}),\quad
@@ -79,15 +79,15 @@ class GCNII(nn.Module):
         Y = H^{(n)} W_{out} + b_{out},\qquad \beta_\ell = \log(\lambda / \ell + 1)
 
     The layers are `InitialResidual` with :math:`\hat A_{rw}` as the low-pass filter. Dropout acts
-    before every product with weights. The first and last map are those of Chen et al.'s code.
-    The paper does not define the ACM forms. Here each channel has its own residual and weights,
-    and the two maps have no channels. The printed times of an epoch agree with that choice.
+    before every product with weights. The first and last map follow the code of Chen et al. The
+    paper does not define the ACM forms. Here each channel has a separate residual and weights,
+    and the two maps have no channels. The paper's times per epoch agree with this choice.
 
     Args:
-        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
+        in_channels, out_channels: Number of features of a node, `F`, and of classes, `C`.
         hidden, layers: Width of every layer, and number of layers between the two maps, `n`.
         dropout: Probability that a value is dropped.
-        lambda_: :math:`\lambda`, from 0 to `e − 1`; with 0 no layer has weights.
+        lambda_: :math:`\lambda`, from 0 to `e − 1`; with 0 the layers ignore their weights.
         alpha: :math:`\alpha`, from 0 to 1; with 0 only GCNII* has an initial residual.
         star: Whether the network is GCNII*.
         channels, mix: As in `ACMConv`, for every layer.
@@ -114,7 +114,7 @@ class GCNII(nn.Module):
         super().__init__()
         sizes(in_channels=in_channels, out_channels=out_channels, hidden=hidden, layers=layers)
         fraction("alpha", alpha)
-        # Beyond e − 1, β exceeds 1 and the identity would count negatively.
+        # If λ > e − 1, β exceeds 1, so the identity has the negative factor 1 − β.
         if not 0 <= finite("lambda", lambda_) <= math.e - 1:
             raise UsageError(f"lambda is {lambda_}: a number from 0 to e − 1 = 1.718 is needed")
         self.in_channels, self.channels, self.mix = in_channels, known_channels(channels), mix
@@ -127,7 +127,7 @@ class GCNII(nn.Module):
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(layers + 2))
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, those of the two maps as `torch.nn.Linear` does."""
+        """Draw all weights anew; the weights of the two maps as `torch.nn.Linear` does."""
         for module in (self.map_in, *self.convs, self.map_out):
             module.reset_parameters()
 
@@ -136,7 +136,7 @@ class GCNII(nn.Module):
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
         """Return the logits of all nodes, `[N, C]`; `graph` is `H_LP`, or edges, `[2, E]`.
 
-        `return_channel_weights=True` adds a list of each layer's `α`, `[N, channels]`.
+        `return_channel_weights=True` also returns a list of `α`, `[N, channels]`, one per layer.
         """
         x, graph = inputs(self, x, graph, self.in_channels)
         first, *between, last = self.dropouts

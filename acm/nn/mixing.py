@@ -1,4 +1,4 @@
-"""Compute an ACM layer's output from `X W` of every channel (section 4.3); shapes are a trial's."""
+"""Compute an ACM layer's output from all `X W_c` (section 4.3); shapes are for one trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acm.nn.stacked import per_trial, plain_gradients, product
 
 
 def filtered(channel: str, h: Tensor, smooth: Tensor) -> Tensor:
-    """Return `F_c h`, where `smooth` is `H_LP h`; so the high-pass filter needs no product."""
+    """Return `F_c h` from `h` and `smooth`, which is `H_LP h`."""
     if channel == "identity":
         return h
     return smooth if channel == "low" else h - smooth
@@ -35,7 +35,7 @@ def extract(h: Tensor, low: SparseMatrix, channels: Sequence[str], hops: int = 1
 def weigh(h: Tensor, w_tilde: Tensor, w_mix: Tensor, temperature: float) -> Tensor:
     """Return the node-wise channel weights `α` of step 2, `[N, channels]`.
 
-    `h` has the `H_c`, `[N, channels, F]`; `w_tilde` the `W̃_c`, `[channels, F]`; `w_mix` is `W_Mix`.
+    `h` holds `H_c`, `[N, channels, F]`; `w_tilde` holds `W̃_c`, `[channels, F]`; `w_mix`, `W_Mix`.
     """
     sigma = per_trial(torch.sigmoid, (h * w_tilde.unsqueeze(-3)).sum(-1))
     return torch.softmax(product(sigma, w_mix) / temperature, dim=-1)
@@ -57,7 +57,7 @@ def filter_and_mix(
 
 
 def fused(h: Tensor, w_tilde: Tensor, w_mix: Tensor, low, channels, act, *options) -> Tensor:
-    """Return the first result of `filter_and_mix`, in one pass where `acm.kernels` can do that."""
+    """Return the output of `filter_and_mix`, in one pass if `acm.kernels` supports the inputs."""
     simple = act in (None, torch.relu) and not low.value.requires_grad
     if not simple or not kernels.supports(h, w_tilde, w_mix, low.value):
         return filter_and_mix(h, w_tilde, w_mix, low, channels, act, *options)[0]
@@ -68,7 +68,7 @@ def fused(h: Tensor, w_tilde: Tensor, w_mix: Tensor, low, channels, act, *option
 
 
 class _FilterAndMix(torch.autograd.Function):
-    """Steps 1 to 3 in compiled loops, which keep the filtered features, `α` and `σ` only."""
+    """Compute steps 1 to 3 in compiled loops; save only the inputs, `smooth`, `α` and `σ`."""
 
     @staticmethod
     def forward(ctx, h, w_tilde, w_mix, low, channels, act, temperature, scale, hops):
@@ -98,6 +98,6 @@ class _FilterAndMix(torch.autograd.Function):
             transpose, g = low.T.arrays(), kernels.numpy(grad_smooth.flatten(-2))
             for _ in range(hops - 1):
                 g = kernels.sparse_product(*transpose, g)
-            total = kernels.numpy(grad_h.flatten(-2))  # the same memory as `grad_h`
+            total = kernels.numpy(grad_h.flatten(-2))  # shares memory with `grad_h`
             kernels.sparse_product(*transpose, g, total, width=g.shape[2])
         return grad_h, *grads, *[None] * 6

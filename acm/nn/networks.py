@@ -1,4 +1,4 @@
-"""The paper's networks of ACM layers: MLP-1, SGC, GCN, and the ACM and ACMII forms."""
+"""Define the paper's networks of ACM layers: MLP-1, SGC, GCN, Snowball and their ACM forms."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from acm.nn.stacked import Dropout
 
 
 class Network(nn.Module):
-    r"""Layers of `ACMConv` with ReLU and dropout between them.
+    r"""Compute layers of `ACMConv`, with ReLU and dropout between two layers.
 
     .. math::
         H_\ell = \mathrm{Dropout}(\mathrm{ReLU}(\mathrm{ACM}(H_{\ell-1}))), \quad
         H_0 = X, \quad Y = \mathrm{ACM}(H_{n-1})
 
-    The defaults make ACM-GCN. `acm.models` holds the arguments of the other rows. GCN, for example,
-    has the low-pass channel alone and no ReLU within a layer. As in the authors' release, the mixed
+    The defaults make ACM-GCN. `acm.models` holds the arguments of other models. For example, GCN
+    has only the low-pass channel and no ReLU within a layer. As in the authors' release, the mixed
     output is multiplied by the number of channels.
 
     Args:
-        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
+        in_channels, out_channels: Number of features of a node, `F`, and of classes, `C`.
         hidden, layers: Width of a hidden layer, and `n`, the output layer included.
-        dropout: Probability that a value is dropped, on hidden layers and on the input.
+        dropout: Probability that a value of the input or of a hidden layer is dropped.
         channels, mix, variant, hops: As in `ACMConv`, for every layer.
-        nonlinear: Whether step 1 has its ReLU.
+        nonlinear: Whether step 1 applies the ReLU.
         input_dropout: Whether dropout acts on the input.
-        snowball: Whether a layer sees :math:`[X, H_1, \dots]` instead of the last `H`.
+        snowball: Whether a layer receives :math:`[X, H_1, \dots]` instead of the last `H`.
 
     Raises:
         UsageError: If an argument is out of range or unknown.
@@ -57,7 +57,7 @@ class Network(nn.Module):
         super().__init__()
         self.channels, self.mix, self.snowball = known_channels(channels), mix, snowball
         self.input_dropout = Dropout(dropout) if input_dropout else None
-        # A network of one layer holds the probability too, so that a trial can set it.
+        # A network of one layer has a dropout too, so that every setting may set its probability.
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(max(1, layers - 1)))
         widths = [in_channels + k * hidden if snowball else hidden for k in range(layers)]
         ends = [hidden] * (layers - 1) + [out_channels]
@@ -81,16 +81,16 @@ class Network(nn.Module):
         edge_weight: Tensor | None = None,
         return_channel_weights: bool = False,
     ):
-        """Return the logits of all nodes, `[N, C]`; the arguments are those of `ACMConv`.
+        """Return the logits of all nodes, `[N, C]`; arguments are as in `ACMConv.forward`.
 
-        `return_channel_weights=True` adds a list of each layer's `α`, `[N, channels]`.
+        `return_channel_weights=True` also returns a list of `α`, `[N, channels]`, one per layer.
         """
         if self.input_dropout is not None:
             x = self.input_dropout(x)
         weights: list[Tensor] = []
         hidden: list[Tensor] = []
         for depth, conv in enumerate(self.convs):
-            # A snowball's parts stay separate, so that sparse features stay sparse.
+            # The inputs of a snowball layer stay separate, so that sparse features stay sparse.
             inputs = (x, *hidden) if self.snowball else hidden[-1] if hidden else x
             out = conv(inputs, edge_index, edge_weight, return_channel_weights)
             if return_channel_weights:

@@ -1,4 +1,4 @@
-"""Operations on one trial, `[…]`, or a batch of trials, `[B, …]`, with the same bits for each."""
+"""Define operations on one trial, `[…]`, or a batch, `[B, …]`, with equal bits for each trial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def product(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     """Return `X W`, `[N, F_out]`, or `[B, N, F_out]` for a batch of trials.
 
     With stacked weights, the last digits of `x @ weight` depend on the batch, since libraries
-    round by the address where a matrix begins. Here a trial has the same digits in every batch.
+    round by the address of a matrix. With `product`, a trial has the same digits in every batch.
 
     Args:
         x: Features, `[N, F_in]` or `[B, N, F_in]`; dense, or a `SparseMatrix`.
@@ -82,7 +82,7 @@ def plain_gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor], g
 
 
 def _narrow(a: Tensor, b: Tensor) -> bool:
-    # The size of a trial alone decides, so that a trial has the same kernel in every batch.
+    # Only the size of a trial decides, so that a trial has the same kernel in every batch.
     return b.shape[1] * b.shape[2] <= kernels.NARROW and kernels.supports(a, b)
 
 
@@ -95,7 +95,7 @@ def _mm(a: Tensor, b: Tensor) -> Tensor:
     out = a.new_empty(len(b), a.shape[-2], b.shape[-1])
     for k in range(len(b)):
         pair = a[k % len(a)], b[k]
-        # A matrix that begins off a cache line would be rounded in another way.
+        # Libraries round differently if a matrix does not begin on a cache line.
         out[k] = torch.mm(*(m.clone() if m.data_ptr() % 64 else m for m in pair))
     return out
 
@@ -104,7 +104,7 @@ def per_trial(function: Callable[[Tensor], Tensor], x: Tensor, dims: int = 2) ->
     """Return `function(x)`, computed for each trial separately.
 
     PyTorch computes exponentials in blocks, and the last few numbers of a tensor by another
-    routine. Their last digits may differ, so a batch must not decide which numbers are last.
+    routine. The last digits may differ, so a batch must not decide which numbers are last.
 
     Args:
         function: A map such as `torch.sigmoid`, elementwise or along the last dimensions.
@@ -139,19 +139,19 @@ class Linear(nn.Module):
 class Dropout(nn.Module):
     """Set each value to zero with probability `p` while training, and scale up the others.
 
-    In a sparse matrix, only stored values are drawn. Outside the trainer, draws come from
+    In a sparse matrix, only stored values are dropped. Outside the trainer, draws come from
     PyTorch's generator, as in `torch.nn.Dropout`. The trainer gives each trial a `key` and counts
-    its draws. A trial then has the same draws in every batch, on a CPU and on a GPU.
+    the draws. A trial then has the same draws in every batch, on a CPU and on a GPU.
 
     Args:
         p: The probability, from 0 to below 1.
-        fixed: Whether the layer keeps `p`, whatever dropout a trial sets.
+        fixed: Whether the layer keeps `p` even if a setting has a dropout probability.
 
     Raises:
         UsageError: If `p` is out of range.
     """
 
-    # A batch of trials has one of each for every trial; the trainer sets `key` and `counter`.
+    # Each buffer has one value per trial of a batch; the trainer sets `key` and `counter`.
     p: Tensor
     key: Tensor
     counter: Tensor
@@ -164,7 +164,7 @@ class Dropout(nn.Module):
             self.register_buffer(name, buffer, persistent=False)
 
     def forward(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        """Drop values of a matrix `[N, F]`, dense or sparse; a trial has draws of its own."""
+        """Drop values of a matrix `[N, F]`, dense or sparse, with separate draws for each trial."""
         if not self.training:
             return x
         x = operand(x)
@@ -174,7 +174,7 @@ class Dropout(nn.Module):
         else:
             one, draw = self.p.dim() == 0, (self.p, self.key, self.counter)
             stacked = value.dim() > dims and not one
-            # A second call in one pass takes the draws after those of the first.
+            # A second call in one forward pass uses the next draws of the stream.
             self.counter = self.counter + value.numel() // (len(value) if stacked else 1)
             out = _Dropout.apply(value if stacked else value[None], *(t.view(-1) for t in draw))
             out = out[0] if one else out
@@ -227,7 +227,7 @@ def is_stacked(module: nn.Module) -> bool:
 
 
 def inputs(model: nn.Module, x: Tensor | SparseMatrix, graph, in_channels: int):
-    """Return the checked features of a model, and what its `operator` makes of edges."""
+    """Return the checked features and the graph; the model's `operator` converts edges."""
     (x,) = features((x,), in_channels, is_stacked(model))
     if not isinstance(graph, SparseMatrix | tuple):
         graph = moved(operator_of(model)(graph, x.shape[-2]), next(model.parameters()))

@@ -1,4 +1,4 @@
-"""ACM-GCN+ and ACM-GCN++ of the authors' later paper (Luan et al., 2022)."""
+"""Define ACM-GCN+ and ACM-GCN++ of the authors' later paper (Luan et al., 2022)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from acm.nn.stacked import Dropout, inputs, product
 
 
 class StructureConv(nn.Module):
-    r"""An ACM layer with a fourth channel, whose features are a node's neighbors.
+    r"""Compute an ACM layer with a fourth channel, whose input is the adjacency matrix `A`.
 
     .. math::
         H_A = \mathrm{ReLU}(A W_A), \qquad
         \tilde\alpha_c = \sigma(\mathrm{LN}(H_c) \tilde W_c), \quad c \in \{L, H, I, A\}, \qquad
         H = \sum_c \mathrm{diag}(\alpha_c) H_c
 
-    The other steps are those of `ACMConv`, option 1, with :math:`T = 4`. The mixed output has the
-    factor 1, as in the authors' release; their layers with three channels have the factor 3. The
-    layer norm has no gain and no bias, since :math:`\tilde W_c` can hold the gain.
+    The other steps are as in `ACMConv`, option 1, with :math:`T = 4`. The mixed output has the
+    factor 1, as in the authors' release. Release layers with three channels have the factor 3. The
+    layer norm LN has no gain and no bias, since :math:`\tilde W_c` can include the gain.
 
-    The layer of the release has the structure channel off by default (`structure_info=0`). Its
-    layer norm needs the name `acmgcn+`, but the release's network passes `acmgcnp`.
+    In the release, the structure channel is off by default (`structure_info=0`). The release's
+    layer needs the name `acmgcn+` for its layer norm, but the network passes `acmgcnp`.
     """
 
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int):
@@ -54,19 +54,19 @@ class StructureConv(nn.Module):
 
 
 class ACMPlus(nn.Module):
-    r"""ACM-GCN+ (Luan et al., 2022), and ACM-GCN++ with a residual.
+    r"""Compute ACM-GCN+ (Luan et al., 2022) or, with a residual, ACM-GCN++.
 
     .. math::
         Y = \mathrm{ACM}^+(\mathrm{ReLU}(\mathrm{ACM}^+(X)) + R), \qquad
         R = \mathrm{ReLU}(X W_R) \text{ in ACM-GCN++, else } 0
 
     The layers are `StructureConv`. Dropout acts on the input, on the hidden layer and on `R`.
-    The release has a bias beside :math:`W_R`, which is left out here.
+    The release adds a bias to :math:`X W_R`; this class does not.
 
     Args:
-        in_channels, out_channels: Features of a node, `F`, and classes, `C`.
+        in_channels, out_channels: Number of features of a node, `F`, and of classes, `C`.
         hidden, dropout: Width of the hidden layer, and probability that a value is dropped.
-        num_nodes: `N`: every node has a row of weights.
+        num_nodes: Number of nodes, `N`; :math:`W_A` has one row per node.
         residual: Whether the network is ACM-GCN++.
 
     Raises:
@@ -74,7 +74,7 @@ class ACMPlus(nn.Module):
     """
 
     stackable = True
-    #: The columns of the channel weights, which nodes always mix.
+    #: The channels in the order of the columns of `α`; nodes always mix the channels.
     channels, mix = (*CHANNELS, "structure"), True
 
     def __init__(
@@ -109,9 +109,9 @@ class ACMPlus(nn.Module):
         return low_pass(edge_index, num_nodes), adjacency(edge_index, num_nodes)
 
     def forward(self, x: Tensor | SparseMatrix, graph, return_channel_weights: bool = False):
-        """Return the logits of all nodes, `[N, C]`; `graph` is from `operator`, or edges, `[2, E]`.
+        """Return the logits of all nodes, `[N, C]`; `graph` is from `operator`, or edges.
 
-        `return_channel_weights=True` adds a list of each layer's `α`, `[N, 4]`.
+        `return_channel_weights=True` also returns a list of `α`, `[N, 4]`, one per layer.
         """
         x, graph = inputs(self, x, graph, self.in_channels)
         x = self.input_dropout(x)

@@ -1,4 +1,4 @@
-"""Train many trials at once; the outcome of each follows from its seed and setting alone."""
+"""Train many trials at once; the result of a trial depends on the setting of the trial only."""
 
 from acm.training.protocol import RELEASED, TrainingProtocol
 from acm.training.setting import Setting

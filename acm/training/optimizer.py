@@ -1,4 +1,4 @@
-"""Adam and AdamW for stacked weights: every trial has its learning rate and weight decay."""
+"""Define Adam and AdamW for stacked weights, with a learning rate and weight decay per trial."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BETAS, EPS = (0.9, 0.999), 1e-8
 
 
 class Adam:
-    """Do for stacked weights `[B, …]` what `torch.optim.Adam` does for each trial.
+    """Update stacked weights `[B, …]` as `torch.optim.Adam` updates the weights of one trial.
 
-    Each trial has its learning rate and weight decay, `[B]`. With `decoupled`, weight decay shrinks
-    the weights (AdamW); else it adds to the gradient.
+    `lr` and `weight_decay`, `[B]`, have one value per trial. With `decoupled`, weight decay shrinks
+    the weights (AdamW). Otherwise weight decay is added to the gradient.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, weights: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
-        """Change the weights once; a weight without a gradient stays the same."""
+        """Update the weights in place once; a weight whose gradient is `None` does not change."""
         step = kernels.adam if kernels.supports(*weights) else adam
         for k, (w, g) in enumerate(zip(weights, gradients)):
             if g is not None:
@@ -41,13 +41,13 @@ class Adam:
                 step(w, g, *moments, self.lr, self.shrink, self.l2, BETAS, correction, EPS)
 
     def keep(self, rows: Tensor) -> None:
-        """Continue with these rows only; the weights are new tensors."""
+        """Keep only these rows of the batch; later weights must have these rows only."""
         self.mean, self.square = ([t[rows] for t in ts] for ts in (self.mean, self.square))
         self.lr, self.shrink, self.l2 = (t[rows] for t in (self.lr, self.shrink, self.l2))
 
 
 def adam(w, g, m, v, lr, shrink, l2, betas, correction, eps) -> None:
-    """Change a weight and its moments, `[B, …]`, in place; `lr`, `shrink` and `l2` are `[B]`."""
+    """Update a weight and its moments, `[B, …]`, in place; `lr`, `shrink` and `l2` are `[B]`."""
 
     def per_trial(values: Tensor) -> Tensor:  # [B] -> [B, 1, …]
         return values.to(w.dtype).view(-1, *[1] * (w.dim() - 1))

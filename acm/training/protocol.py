@@ -1,4 +1,4 @@
-"""The training rule: optimizer, length, stopping and selection of a training."""
+"""Define the training rule: optimizer, number of epochs, stopping and epoch selection."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from acm.errors import check_whole, unknown
 
 @dataclass(frozen=True)
 class TrainingProtocol:
-    """A training rule.
+    """Describe how every trial is trained and how an epoch is selected.
 
     Attributes:
         optimizer: `"adam"` (L2 weight decay, in the gradient) or `"adamw"` (decoupled).
         max_epochs: Largest number of epochs.
-        window: Training stops when the validation loss exceeds the mean of the last `window`
-            losses before it, at epoch `window + 1` (counted from 0) or later; `None` for never.
+        window: Training stops if the validation loss exceeds the mean of the previous `window`
+            losses, from epoch `window + 1` on (counted from 0). `None` turns this rule off.
         select: The selected epoch is the first with the lowest validation `"loss"` or with the
             highest validation `"accuracy"`.
         name: Name of the rule.
 
     Raises:
-        UsageError: If a word is unknown, or a number is not a whole number from 1.
+        UsageError: If a name is unknown, or a number is not a whole number of 1 or more.
     """
 
     optimizer: str = "adam"
@@ -41,11 +41,11 @@ class TrainingProtocol:
             check_whole("window", self.window, 1)
 
     def score(self, val_loss: float, val_accuracy: float) -> float:
-        """Return what is largest at the selected epoch."""
+        """Return a score that is largest at the selected epoch."""
         return -val_loss if self.select == "loss" else val_accuracy
 
     def should_stop(self, val_losses: Sequence[float]) -> bool:
-        """Return whether training ends after the epoch of the last of all validation losses."""
+        """Return whether training stops, given the validation losses of all epochs until now."""
         if self.window is None or len(val_losses) <= self.window + 1:
             return False
         return val_losses[-1] > sum(val_losses[-self.window - 1 : -1]) / self.window

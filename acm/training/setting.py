@@ -1,4 +1,4 @@
-"""What a training is given, and checks of it."""
+"""Define and check the setting of one trial."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from acm.nn.checks import finite, probability
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """One training: its nodes, hyperparameters and seed. It has no mask of test nodes.
+    """Hold the nodes, hyperparameters and seed of one trial, but no mask of test nodes.
 
     Attributes:
         train, val: Masks of the training and validation nodes, `[N]`.
         lr, weight_decay: Learning rate and weight decay.
         seed: Seed of initial weights and dropout. The same seed on the same machine gives the same
-            result, on a CPU to the bit.
+            result; on a CPU, all bits are equal.
         dropout: Probability of every `acm.nn.Dropout` of the model except those with `fixed=True`;
-            `None` for the model's probabilities.
+            `None` keeps the model's probabilities.
 
     Raises:
         UsageError: If a number is out of range, or the masks overlap.
@@ -47,10 +47,10 @@ class Setting:
             if mask.dtype != torch.bool or mask.shape != self.train.shape or not mask.any():
                 raise UsageError(
                     f"the {name} mask has shape {list(mask.shape)} and type {mask.dtype}:"
-                    " a bool mask of shape [N] with a node in it is needed"
+                    " a bool mask of shape [N] with at least one node is needed"
                 )
         if common := int((self.train & self.val).sum()):
-            raise UsageError(f"{common} nodes are in the train and the val mask")
+            raise UsageError(f"{common} nodes are in train and val: the masks must not overlap")
 
 
 def check_labels(setting: Setting, y: Tensor, model: nn.Module) -> None:
@@ -63,4 +63,4 @@ def check_labels(setting: Setting, y: Tensor, model: nn.Module) -> None:
     if bool((y.long()[(setting.train | setting.val).to(y.device)] < 0).any()):
         raise UsageError("a node of the masks has a negative label: classes are 0 … C−1")
     if setting.dropout is not None and not any(isinstance(m, Dropout) for m in model.modules()):
-        raise UsageError(f"the model has no acm.nn.Dropout, so dropout={setting.dropout} is lost")
+        raise UsageError("the model has no acm.nn.Dropout, so dropout must be None")

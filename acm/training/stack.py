@@ -18,10 +18,10 @@ from acm.training.setting import Setting
 
 
 def beginning(epoch: int, layer: int) -> int:
-    """Return where the draws of a dropout layer begin in an epoch, as a signed 64-bit number.
+    """Return the first draw of a dropout layer in an epoch, as a signed 64-bit number.
 
-    Each epoch has 2⁴⁴ draws of a trial's random stream, and each of 256 layers 2³⁶ of them.
-    Further layers use the part of the stream after epoch 16,384.
+    An epoch has 2⁴⁴ draws of a trial's random stream. Each of 256 layers has 2³⁶ of these draws.
+    Further layers use the draws of epoch 16,384 and later.
     """
     further, layer = divmod(layer, 2**8)
     return _signed(epoch * 2**44 + layer * 2**36 + further * 2**58)
@@ -36,22 +36,22 @@ def _signed(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-# PyTorch's generator belongs to the whole process, so threads take turns.
+# All threads of a process share PyTorch's generator, so threads take turns.
 GENERATOR = threading.RLock()
 
 
 @contextmanager
 def private_generator(device: torch.device):
-    """Use PyTorch's generator in this thread alone, and restore its state afterwards."""
+    """Reserve PyTorch's generator for this thread, and restore the generator's state at the end."""
     devices = [device] if device.type == "cuda" else []
     with GENERATOR, torch.random.fork_rng(devices=devices):
         yield
 
 
 class Stack:
-    """Hold the weights of a batch of trials, and compute a copy of the module with them.
+    """Hold the weights of a batch of trials, and call a copy of the module with these weights.
 
-    With `stacked`, the module computes all trials at once; else the only trial, as usual.
+    With `stacked`, one call computes all trials. Otherwise the batch must have one trial.
     """
 
     def __init__(self, template: nn.Module, trials: Sequence[Setting], stacked: bool = True):
@@ -59,13 +59,13 @@ class Stack:
         device = next(template.parameters()).device
         # `torch.manual_seed` takes a millisecond, since it seeds all devices.
         generator = torch.default_generator if device.type == "cpu" else torch
-        module = copy.deepcopy(template).cpu()  # a GPU's generator would draw other weights
+        module = copy.deepcopy(template).cpu()  # a GPU would draw other weights
         drawn = []
         for trial in trials:
             generator.manual_seed(int(trial.seed))
             module.reset_parameters()  # type: ignore[operator]
             drawn.append([p.detach().clone() for p in module.parameters()])
-        # The copy also has the buffers as `reset_parameters` leaves them.
+        # The copy also keeps the buffers that the last `reset_parameters` has set.
         self.module = module.to(device).train()
         self.names = [name for name, _ in template.named_parameters()]
         self.weights = [
@@ -91,7 +91,7 @@ class Stack:
 
         for number, (layer, p) in enumerate(zip(self.layers, self.p) if training else ()):
             layer.p, layer.key = view(p), view(self.key)
-            # A new tensor each time, since a gradient may still need the last draws.
+            # `counter` is a new tensor, since a gradient may still need the old one.
             layer.counter = torch.full_like(layer.key, beginning(epoch, number))
         with torch.set_grad_enabled(training):
             weights = dict(zip(self.names, map(view, self.weights)))
@@ -105,12 +105,12 @@ class Stack:
         return [next(gradients) if w.requires_grad else None for w in self.weights]
 
     def keep(self, rows: Tensor) -> None:
-        """Continue with these rows of the batch only."""
+        """Keep only these rows of the batch."""
         self.weights = [w.detach()[rows].requires_grad_(w.requires_grad) for w in self.weights]
         self.key, self.p = self.key[rows], self.p[:, rows]
 
     def state(self, row: int) -> dict[str, Tensor]:
-        """Return a copy of the weights in one row, and of the buffers of a single trial."""
+        """Return a copy of one trial's weights and, if not `stacked`, of the module's buffers."""
         buffers = {} if self.stacked else dict(self.module.named_buffers())
         weights = {name: w[row] for name, w in zip(self.names, self.weights)}
         return {name: value.detach().clone() for name, value in (buffers | weights).items()}
@@ -122,17 +122,17 @@ class Stack:
         return model.eval()
 
 
-#: Bytes that a batch may fill on a CPU, so that its trials stay in the cache.
+#: Largest memory of a batch on a CPU, in bytes, so that the batch stays in the cache.
 CACHE = 96 * 2**20
-#: Largest batch on a CPU; the cost of Python per trial is then small.
+#: Largest batch on a CPU; a larger one would hardly reduce Python's cost per trial.
 LARGEST = 64
 
 
 def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
-    """Return how many trials to stack: as many as fit the cache and half of the free memory.
+    """Return the largest batch that fits half of the free memory and, on a CPU, the cache.
 
-    The outcome of a trial does not depend on this number, so free memory changes the speed only.
-    `benchmarks/README.md` shows time against batch size.
+    The batch size changes the speed of training, but not the result of a trial.
+    `benchmarks/README.md` shows the training time for several batch sizes.
     """
     saved: dict[int, int] = {}
 
@@ -146,7 +146,7 @@ def batch_size(model: nn.Module, x, graph, trial: Setting) -> int:
         with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
             logits = stack(x, graph, 0, training=True)
     weights = sum(w.untyped_storage().nbytes() for w in stack.weights)
-    # Weights, gradient, two moments and the selected weights; activations and their gradients.
+    # 5: weights, gradient, two moments, selected weights; 2: activations and their gradients.
     trial_bytes = 5 * weights + 2 * (sum(saved.values()) + logits.untyped_storage().nbytes())
     if logits.is_cuda:
         most, memory = 1024, torch.cuda.mem_get_info(logits.device)[0] // 2

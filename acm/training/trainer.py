@@ -1,4 +1,4 @@
-"""The training loop: many trials of one model on one graph."""
+"""Run the training loop for many trials of one model on one graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from acm.training.stack import Stack, batch_size, private_generator
 
 @dataclass
 class History:
-    """The training curves: one value per epoch."""
+    """Hold the training curves, with one value per epoch."""
 
     train_loss: list[float] = field(default_factory=list)
     val_loss: list[float] = field(default_factory=list)
@@ -30,19 +30,19 @@ class History:
 
 @dataclass
 class TrainingResult:
-    """A finished training.
+    """Hold the result of one trial.
 
     Attributes:
         model: The model with the weights of the selected epoch, in evaluation mode; `None` if
             the weights were not kept.
         prediction: Predicted class of each node at the selected epoch, `[N]`.
         best_epoch, epochs: The selected epoch, counted from 0, and the number of epochs.
-        val_accuracy, val_loss: At the selected epoch.
+        val_accuracy, val_loss: Validation accuracy and loss at the selected epoch.
         seconds: The trial's share of the time of its batch.
-        stacked: Whether the trial was trained in one loop with others, or could have been.
+        stacked: Whether the trial was trained in the loop for stacked trials.
         history: The training curves.
-        error: Why the training failed, or empty. The attributes above are then those of the epochs
-            before the failure, or `None`.
+        error: Why the training failed, or the empty string. After a failure, the attributes above
+            describe the epochs before the failure, or are `None`.
     """
 
     model: nn.Module | None = None
@@ -71,31 +71,30 @@ def train(
     keep_going: bool = False,
     on_epoch: Callable[[int, int], None] | None = None,
 ) -> list[TrainingResult]:
-    """Train the model once per trial, and return the epochs that validation selects.
+    """Train the model once per trial, and return one result per trial.
 
-    Trials of a model with `stackable = True` are trained in one loop; each trial stops by itself
-    and then leaves the batch. The outcome of a trial depends on its setting alone, not on the other
-    trials or the size of the batch, on a CPU to the bit. A setting has no test mask, so nothing
-    here can select by test accuracy: compare `TrainingResult.prediction` with the test labels.
+    One loop trains all trials of a model with `stackable = True`. Each trial stops separately and
+    then leaves the batch. On a CPU, other trials and the batch size do not change a bit of the
+    result. Training cannot select by test accuracy, since a setting has no test mask. For the test
+    accuracy, compare `TrainingResult.prediction` with the test labels.
 
     Args:
-        model: A module for one graph, called as `model(x, graph)`; it returns logits, `[N, C]`. It
-            is not changed: every trial draws its weights by `reset_parameters()`. By
-            `stackable = True` a module promises that its random draws come from `acm.nn.Dropout`,
-            that it keeps no statistics of the data, and that it counts dimensions from the last,
-            so that weights `[B, …]` give logits `[B, N, C]`.
+        model: A module that returns logits, `[N, C]`, if called as `model(x, graph)`. Training does
+            not change the module: every trial draws new weights by `reset_parameters()`. With
+            `stackable = True`, weights `[B, …]` must give logits `[B, N, C]`. The module must then
+            count dimensions from the last, draw by `acm.nn.Dropout`, and keep no statistics.
         x, graph: Node features, and `edge_index` or a filter, as the model takes them.
         y: Classes, `[N]`. Only labels of training and validation nodes are read.
-        trials, protocol: Settings, or one setting; and the training rule.
-        batch: Largest number of trials in one loop; by default what is fastest and fits.
-        stack: Whether to train several trials in one loop; by default `model.stackable`, or no.
+        trials, protocol: One setting or several, and the training rule.
+        batch: Largest number of trials in one loop; by default `batch_size(…)`.
+        stack: Whether to train several trials in one loop; by default `model.stackable`.
         keep_weights: Whether the results hold models with the selected weights.
-        keep_going: Whether to return a trial whose loss stops being a number, with
-            `TrainingResult.error`; otherwise an error is raised after all trials.
+        keep_going: Whether to return a trial with NaN or infinite loss, with a message in
+            `TrainingResult.error`. Otherwise an error is raised after all trials.
         on_epoch: Called after each epoch with its number and the number of trials in the batch.
 
     Raises:
-        UsageError: If labels or logits do not fit, or if a loss stops being a number.
+        UsageError: If labels or logits are invalid, or if a loss is NaN or infinite.
     """
     trials = [*trials] if isinstance(trials, Iterable) else [trials]
     for trial in trials:
@@ -129,13 +128,13 @@ def _train(stack, x, graph, y, settings, protocol, keep_weights, on_epoch) -> li
     active = list(range(len(settings)))  # the trial in each row of every stacked tensor
     train = torch.stack([s.train for s in settings]).to(y.device)
     val = torch.stack([s.val for s in settings]).to(y.device)
-    y = torch.where(train | val, y.long(), 0)  # all other labels are hidden
+    y = torch.where(train | val, y.long(), 0)  # all other labels are never used
     dtype = next(w.dtype for w in stack.weights if w.requires_grad)
     train_share, val_share = (m.to(dtype) / m.sum(1, keepdim=True) for m in (train, val))
     rates = torch.tensor([(s.lr, s.weight_decay) for s in settings], dtype=torch.float64)
     lr, weight_decay = rates.to(y.device).unbind(1)
     optimizer = Adam(stack.weights, lr, weight_decay, protocol.optimizer == "adamw")
-    # Without dropout, the pass that trains the next epoch also evaluates this one.
+    # Without dropout, the forward pass of the next epoch also evaluates this epoch.
     one_pass, logits = stack.stacked and not bool(stack.p.any()), None
     for epoch in range(protocol.max_epochs):
         start = time.perf_counter()
@@ -149,7 +148,7 @@ def _train(stack, x, graph, y, settings, protocol, keep_weights, on_epoch) -> li
         if logits is None or epoch == 0:
             evaluated = stack(x, graph, 0, training=False)
             if logits is not None and not torch.equal(logits, evaluated):
-                one_pass, logits = False, None  # the model differs in evaluation all the same
+                one_pass, logits = False, None  # evaluation gives other logits
         if logits is not None:
             evaluated = logits
         val_loss, prediction, _ = cross_entropy(evaluated, y, val_share)
@@ -208,7 +207,7 @@ def _check_logits(logits: Tensor, y: Tensor) -> None:
             f" for each of {y.shape[1]} labels"
         )
     if int(y.max()) >= logits.shape[-1]:
-        raise UsageError(f"the model has {logits.shape[-1]} classes, a label is {int(y.max())}")
+        raise UsageError(f"a label is {int(y.max())}: classes are 0 … {logits.shape[-1] - 1}")
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Adam and AdamW on stacked weights against PyTorch's, trial by trial."""
+"""Compare Adam and AdamW on stacked weights with PyTorch's optimizers, trial by trial."""
 
 import pytest
 import torch
@@ -21,23 +21,23 @@ def test_fifty_steps_are_pytorchs_of_each_trial(loops, decoupled, kind):
         for w, lr, decay in zip(alone, LR, DECAY)
     ]
     ours = Adam(weights, *torch.tensor([LR, DECAY], dtype=torch.float64), decoupled)
-    there = torch.arange(4)
+    trials = torch.arange(4)
     for step in range(50):
-        # Given, not computed from the weights, which would add up the rounding of both.
+        # Gradients are drawn, since gradients of the weights would accumulate rounding errors.
         drawn = [torch.randn(4, *s, generator=generator, dtype=kind) * 0.5**step for s in shapes]
-        ours.step(weights, [g[there] for g in drawn])
-        for b in there.tolist():
+        ours.step(weights, [g[trials] for g in drawn])
+        for b in trials.tolist():
             for w, g in zip(alone[b], drawn):
                 w.grad = g[b].clone()
             theirs[b].step()
-        if step == 20:  # one trial leaves
-            there = torch.tensor([0, 2, 3])
-            ours.keep(there)
-            weights = [w[there] for w in weights]
+        if step == 20:  # trial 1 leaves the batch
+            trials = torch.tensor([0, 2, 3])
+            ours.keep(trials)
+            weights = [w[trials] for w in weights]
         close = 1e-6 if kind == torch.float32 else 1e-12
-        for place, b in enumerate(there.tolist()):
+        for row, b in enumerate(trials.tolist()):
             for w, t in zip(weights, alone[b]):
-                torch.testing.assert_close(w[place], t.detach(), rtol=close, atol=close)
+                torch.testing.assert_close(w[row], t.detach(), rtol=close, atol=close)
 
 
 def test_threads_do_not_change_a_bit():

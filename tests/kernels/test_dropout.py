@@ -1,4 +1,4 @@
-"""Counter-based dropout: its draws to the bit, and that they are as good as independent."""
+"""Test the bits of counter-based dropout, and that its draws look independent."""
 
 import math
 
@@ -19,13 +19,13 @@ WORD = 2**64
 
 
 def key_of(seed: int) -> int:
-    """64 well-mixed bits, odd, as a signed number."""
+    """Return the key of a seed: 64 mixed bits, odd, as a signed number."""
     bits = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) | 1
     return bits - WORD if bits >= WORD // 2 else bits
 
 
 def give(layer: Dropout, p, key, counter) -> Dropout:
-    """The layer as the trainer sets it up for trials."""
+    """Set up a layer as the trainer does for a batch of trials."""
     layer.p = torch.tensor(p, dtype=torch.float64)
     layer.key, layer.counter = torch.tensor(key), torch.tensor(counter)
     return layer.train()
@@ -33,7 +33,7 @@ def give(layer: Dropout, p, key, counter) -> Dropout:
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
 def test_squares_is_the_published_generator(counter, key):
-    # Widynski (2020), in whole numbers without end, cut to 64 bits by hand.
+    # The generator of Widynski (2020), in Python's integers modulo 2⁶⁴.
     def swap(x):
         return ((x >> 32) | (x << 32)) % WORD
 
@@ -77,19 +77,19 @@ def test_streams_of_other_keys_counters_and_layers_are_uncorrelated(loops):
     pairs = [(key_of(seed), start) for seed in range(4) for start in starts]
     keys, counters = zip(*pairs)
     layer = give(Dropout(), [p] * len(pairs), keys, counters)
-    kept = (layer(torch.ones(1, n, 1).expand(len(pairs), n, 1)) != 0).double().squeeze(2)
-    correlation = torch.corrcoef(kept) - torch.eye(len(pairs))
+    keep = (layer(torch.ones(1, n, 1).expand(len(pairs), n, 1)) != 0).double().squeeze(2)
+    correlation = torch.corrcoef(keep) - torch.eye(len(pairs))
     assert correlation.abs().max() < 5 / math.sqrt(n)
-    for lag in (1, 2, 64):  # nor is an element with those after it
-        within = torch.stack([torch.corrcoef(torch.stack([k[:-lag], k[lag:]]))[0, 1] for k in kept])
+    for lag in (1, 2, 64):  # an element and later elements are uncorrelated too
+        within = torch.stack([torch.corrcoef(torch.stack([k[:-lag], k[lag:]]))[0, 1] for k in keep])
         assert within.abs().max() < 5 / math.sqrt(n)
-    # Sixteen patterns of four neighbours, as often as their probabilities say (chi-square).
-    pattern = (kept.view(len(pairs), -1, 4) @ torch.tensor([1.0, 2, 4, 8]).double()).long()
+    # The 16 patterns of 4 adjacent draws have the expected counts (chi-square test).
+    pattern = (keep.view(len(pairs), -1, 4) @ torch.tensor([1.0, 2, 4, 8]).double()).long()
     ones = torch.tensor([bin(k).count("1") for k in range(16)])
     expected = pattern[0].numel() * (1 - p) ** ones * p ** (4 - ones)
     for row in pattern:
-        seen = row.bincount(minlength=16)
-        assert float(((seen - expected) ** 2 / expected).sum()) < 50  # 15 degrees: 2 in 100 000
+        observed = row.bincount(minlength=16)
+        assert float(((observed - expected) ** 2 / expected).sum()) < 50  # p = 1e-5
 
 
 def test_a_trial_has_the_draws_that_it_has_alone(loops):

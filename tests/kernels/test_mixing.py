@@ -1,4 +1,4 @@
-"""Filtering and mixing in one pass against the PyTorch operations and their own gradients."""
+"""Compare filtering and mixing in one pass with PyTorch operations and their gradients."""
 
 from itertools import combinations
 
@@ -15,7 +15,7 @@ NODES, WIDTH = 9, 4
 
 
 def inputs(channels, batch, kind=torch.float64, nodes=NODES, seed=0):
-    """`h`, `W̃` and `W_Mix`, drawn, and the filter of a graph with an isolated node."""
+    """Return the filter of a graph with an isolated node, and random `h`, `W̃` and `W_Mix`."""
     generator = torch.Generator().manual_seed(seed)
     k = len(channels)
     shapes = (*batch, nodes, k, WIDTH), (*batch, k, WIDTH), (*batch, k, k)
@@ -26,7 +26,7 @@ def inputs(channels, batch, kind=torch.float64, nodes=NODES, seed=0):
 
 
 def composite(h, w_tilde, w_mix, low, channels, act, temperature, scale, hops):
-    """Steps 1 to 3 with dense matrices and PyTorch's own gradient."""
+    """Compute steps 1 to 3 with dense matrices, so that PyTorch computes the gradient."""
     dense = torch.linalg.matrix_power(low.to_dense(), hops)
     eye = torch.eye(len(dense), dtype=dense.dtype)
     filters = torch.stack(
@@ -84,7 +84,7 @@ def test_the_steps_one_by_one_are_the_same(loops, channels):
 
 @pytest.mark.parametrize("act", [None, torch.relu])
 def test_what_is_no_number_stays_none(loops, act):
-    # The trainer finds a trial that diverged by its loss: no ReLU may hide it.
+    # The trainer detects a diverged trial by a NaN loss, so a ReLU must not replace NaN.
     low, (h, w_tilde, w_mix) = inputs(CHANNELS, (2,), torch.float32)
     expected = fused(h, w_tilde, w_mix, low, CHANNELS, act, 3.0, 3.0, 1)
     h[0, 2, 2, 1] = torch.nan

@@ -1,4 +1,4 @@
-"""Sparse products, of one matrix and of a batch, against dense ones."""
+"""Compare sparse products, of one matrix and of a batch, with dense products."""
 
 import pytest
 import torch
@@ -13,12 +13,12 @@ BATCHES += [(ONE, THREE), (THREE, ONE), (NONE, ()), ((), NONE)]
 
 
 def draw(rows, columns, batch=(), kind=torch.float64, seed=0):
-    """A sparse matrix with empty rows and long ones; other values for each of a batch."""
+    """Return a matrix with empty and full rows, sparse and dense; each trial has other values."""
     generator = torch.Generator().manual_seed(seed)
-    there = torch.rand(rows, columns, generator=generator) < torch.rand(rows, 1) ** 2
-    there[::5] = False
-    there[1:2] = True
-    row, col = there.nonzero(as_tuple=True)
+    mask = torch.rand(rows, columns, generator=generator) < torch.rand(rows, 1) ** 2
+    mask[::5] = False
+    mask[1:2] = True
+    row, col = mask.nonzero(as_tuple=True)
     value = torch.randn(*batch, row.numel(), generator=generator, dtype=torch.float64).to(kind)
     matrix = SparseMatrix.from_coo(row, col, value.new_ones(row.numel()), (rows, columns))
     dense = torch.zeros(*batch, rows, columns, dtype=kind)
@@ -91,11 +91,11 @@ def test_what_a_trial_gets_is_the_same_in_any_batch_and_on_any_number_of_threads
         with kernels.threads(number):
             product = matrix @ x
         assert all(torch.equal(product[b], alone[b]) for b in range(4))
-        assert len(shared) == sum(range(number))  # one more each time
+        assert len(shared) == sum(range(number))  # each product starts `number − 1` helpers
 
 
 def spy_on(function, calls):
-    """The function, with its calls noted."""
+    """Return a function that also appends its arguments to `calls`."""
 
     def spy(*args):
         calls.append(args)

@@ -8,7 +8,7 @@ def relu(a):
 
 
 def adjacency(edge_index, n):
-    """`A`, repeated edges counted, rows are targets."""
+    """Return `A`, whose rows are targets; repeated edges add up."""
     a = np.zeros((n, n))
     for source, target in edge_index.t().tolist():
         a[target, source] += 1
@@ -16,14 +16,14 @@ def adjacency(edge_index, n):
 
 
 def filters(edge_index, n):
-    """The three filters of section 4.2, with the random-walk normalization."""
+    """Return the three filters of section 4.2, with the random-walk normalization."""
     a = adjacency(edge_index, n) + np.eye(n)
     low = a / a.sum(1, keepdims=True)
     return {"low": low, "high": np.eye(n) - low, "identity": np.eye(n)}
 
 
 def mixed(h, w_tilde, w_mix, weighed=None, temperature=3):
-    """Steps 2 and 3 of section 4.3; step 2 sees `weighed` if given, and `h` otherwise."""
+    """Compute steps 2 and 3 of section 4.3; step 2 uses `weighed` if given, else `h`."""
     weighed = h if weighed is None else weighed
     logits = np.stack([s @ w for s, w in zip(weighed, w_tilde)], 1)
     logits = 1 / (1 + np.exp(-logits))

@@ -1,4 +1,4 @@
-"""The authors' release as an oracle: its model files are run by their path, if they are there."""
+"""Load the layers of the authors' release, if its files exist, to compare our layers."""
 
 import importlib.util
 import os

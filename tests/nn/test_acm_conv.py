@@ -1,4 +1,4 @@
-"""The layer against a dense NumPy evaluation of the three steps of section 4.3."""
+"""Compare the layer with a dense NumPy evaluation of the three steps of section 4.3."""
 
 from itertools import combinations
 
@@ -15,7 +15,10 @@ COMBINATIONS = [c for k in (1, 2, 3) for c in combinations(CHANNELS, k)]
 
 @pytest.fixture
 def graph():
-    """A directed graph with loops, an isolated node and weights; features; in float64."""
+    """Return features, edges and edge weights of a directed graph, in float64.
+
+    The graph has loops and an isolated node.
+    """
     generator = torch.Generator().manual_seed(0)
     edge_index = torch.tensor([[0, 1, 2, 3, 3, 4, 5, 5, 0], [1, 0, 3, 3, 2, 5, 4, 0, 5]])
     weight = torch.rand(9, generator=generator, dtype=torch.float64) + 0.5
@@ -28,7 +31,7 @@ def relu(a):
 
 
 def evaluate(conv, x, edge_index, weight):
-    """Steps 1 to 3, written down with dense matrices from the paper alone."""
+    """Compute steps 1 to 3 with dense matrices, from the paper's formulas."""
     n = len(x)
     a = np.eye(n)
     for (source, target), w in zip(edge_index.t().tolist(), weight.tolist()):
@@ -66,7 +69,7 @@ def test_output_equals_the_three_steps(
     out, alpha = conv(x, edge_index, weight, return_channel_weights=True)
     expected, expected_alpha = evaluate(conv, x.numpy(), edge_index, weight)
     np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-10)
-    alone = conv(x, edge_index, weight)  # in one pass, where the weights are not asked for
+    alone = conv(x, edge_index, weight)  # uses one pass, since no channel weights are requested
     np.testing.assert_allclose(alone.detach().numpy(), expected, atol=1e-10)
     np.testing.assert_allclose(alpha.detach().numpy(), expected_alpha, atol=1e-10)
     single = conv.float()(x.float(), edge_index, weight.float())
@@ -98,7 +101,7 @@ def test_the_hessian_is_that_of_the_three_steps_in_plain_pytorch(loops, graph, v
     conv = ACMConv(4, 3, variant, mix=mix)
     low = low_pass(edge_index, 7).to_dense().double()
     filters = torch.stack([low, torch.eye(7) - low, torch.eye(7, dtype=torch.float64)])
-    rest = {name: p.detach().double() for name, p in conv.named_parameters() if name != "weight"}
+    mixing = {name: p.detach().double() for name, p in conv.named_parameters() if name != "weight"}
 
     def ours(w):
         return torch.func.functional_call(conv, {"weight": w}, (x.float(), edge_index))
@@ -108,8 +111,8 @@ def test_the_hessian_is_that_of_the_three_steps_in_plain_pytorch(loops, graph, v
         h = torch.relu(filters @ h) if variant == "acm" else filters @ torch.relu(h)
         if not mix:
             return h.sum(0)
-        sigma = torch.einsum("kno,ko->nk", h, rest["weight_tilde"]).sigmoid()
-        alpha = torch.softmax(sigma @ rest["weight_mix"] / conv.temperature, 1)
+        sigma = torch.einsum("kno,ko->nk", h, mixing["weight_tilde"]).sigmoid()
+        alpha = torch.softmax(sigma @ mixing["weight_mix"] / conv.temperature, 1)
         return torch.einsum("nk,kno->no", alpha, h)
 
     for power in (2, 3):
@@ -162,7 +165,7 @@ def test_nodes_permuted_give_outputs_permuted(graph):
 
 
 def test_number_of_parameters_is_that_of_step_2_not_of_the_text():
-    # The shapes give 3 F_l (F_{l-1} + 1) + 9, the text prints 3 F_{l-1} (F_l + 1) + 9.
+    # The shapes give 3 F_l (F_{l-1} + 1) + 9; the paper's text prints 3 F_{l-1} (F_l + 1) + 9.
     conv = ACMConv(5, 7)
     assert sum(p.numel() for p in conv.parameters()) == 3 * 7 * (5 + 1) + 9 != 3 * 5 * (7 + 1) + 9
 

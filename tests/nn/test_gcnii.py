@@ -1,4 +1,4 @@
-"""GCNII, GCNII* and their ACM forms against the formulas, and against PyG's layer."""
+"""Compare GCNII, GCNII* and their ACM forms with the formulas and with PyG's layer."""
 
 import math
 
@@ -19,14 +19,14 @@ NAMES = ["GCNII", "GCNII*", "ACM-GCNII", "ACM-GCNII*"]
 
 @pytest.fixture
 def graph():
-    """With loops and an isolated node."""
+    """Return features and edges of a graph with loops and an isolated node."""
     torch.manual_seed(0)
     edge_index = to_undirected(torch.tensor([[0, 1, 2, 3, 4, 2, 0], [1, 2, 3, 4, 5, 2, 0]]))
     return torch.rand(7, 5, dtype=torch.float64), edge_index
 
 
 def exact(edge_index):
-    """The low-pass filter in double precision."""
+    """Return the low-pass filter in double precision."""
     return low_pass(edge_index, 7, torch.ones(edge_index.shape[1], dtype=torch.float64))
 
 
@@ -57,14 +57,14 @@ def evaluate(model, x, edge_index, lambda_, alpha, star):
 @pytest.mark.parametrize("layers, lambda_, alpha", [(1, 0.5, 0.1), (3, 1.5, 0.4)])
 def test_output_equals_the_formula(graph, name, layers, lambda_, alpha):
     x, edge_index = graph
-    own = dict(layers=layers, lambda_=lambda_, alpha=alpha)
-    model = build(name, 5, 3, hidden=6, **own).double().eval()
+    options = dict(layers=layers, lambda_=lambda_, alpha=alpha)
+    model = build(name, 5, 3, hidden=6, **options).double().eval()
     expected = evaluate(model, x, edge_index, lambda_, alpha, name.endswith("*"))
     low = exact(edge_index)
     for features in (x, x.to_sparse_csr()):
         out = model(features, low).detach().numpy()
         np.testing.assert_allclose(out, expected, atol=1e-10)
-        out = model(features, edge_index).detach().numpy()  # the filter in single precision
+        out = model(features, edge_index).detach().numpy()  # the filter is in single precision
         np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-7)
     single = model.float()(x.float(), edge_index).detach().numpy()
     np.testing.assert_allclose(single, expected, atol=1e-4)
@@ -74,8 +74,8 @@ def test_output_equals_the_formula(graph, name, layers, lambda_, alpha):
 @pytest.mark.parametrize("channels", [("low", "high"), ("identity",), ("low", "high", "identity")])
 def test_channels_can_be_left_out(graph, channels, mix):
     x, edge_index = graph
-    own = dict(channels=channels, mix=mix, layers=2, lambda_=0.7, alpha=0.3)
-    model = build("ACM-GCNII*", 5, 3, hidden=6, **own).double().eval()
+    options = dict(channels=channels, mix=mix, layers=2, lambda_=0.7, alpha=0.3)
+    model = build("ACM-GCNII*", 5, 3, hidden=6, **options).double().eval()
     out = model(x, exact(edge_index)).detach().numpy()
     np.testing.assert_allclose(out, evaluate(model, x, edge_index, 0.7, 0.3, True), atol=1e-10)
 
@@ -93,7 +93,7 @@ def test_the_layer_is_pygs(graph, star):
         if star:
             reference.weight2.data = conv.weight[1].detach()
         theirs = torch.relu(reference(h, first, edges, low.value))
-        if star:  # PyG has the printed (1 − α) W and α W', where the code has W and W'
+        if star:  # PyG uses the printed (1 − α) W and α W'; our code uses W and W'
             assert not torch.allclose(conv(h, first, low)[0], theirs, rtol=0.01)
             conv.weight.data *= torch.tensor([0.8, 0.2]).view(2, 1, 1)
         torch.testing.assert_close(conv(h, first, low)[0], theirs)
@@ -119,13 +119,13 @@ def test_the_limits(graph, name):
     def last(model, h):
         return h @ model.map_out.weight + model.map_out.bias
 
-    # λ = 0: no layer has weights; what remains is a personalized PageRank of three steps.
+    # With λ = 0 the layers ignore their weights and compute a personalized PageRank.
     model = build(name, 5, 3, 6, layers=3, lambda_=0.0, alpha=0.3).double().eval()
     h = first(model)
     for _ in range(3):
         h = 0.7 * (a @ h) + 0.3 * first(model)
     torch.testing.assert_close(model(x, edge_index), last(model, h))
-    # α = 0: nothing returns but, in GCNII*, by the second matrix.
+    # With α = 0, only GCNII* uses the initial features, by the second weight matrix.
     model = build(name, 5, 3, 6, layers=3, lambda_=1.0, alpha=0.0).double().eval()
     h = first(model)
     for depth, conv in enumerate(model.convs, start=1):
@@ -135,7 +135,7 @@ def test_the_limits(graph, name):
             weighted = weighted + first(model) @ conv.weight[1]
         h = torch.relu((1 - beta) * (a @ h) + beta * weighted)
     torch.testing.assert_close(model(x, edge_index), last(model, h))
-    # α = 1: the graph is of no account but, in GCNII*, by the first matrix.
+    # With α = 1, only GCNII* uses the graph, by the first weight matrix.
     model = build(name, 5, 3, 6, layers=3, alpha=1.0).double().eval()
     if name == "GCNII*":
         for conv in model.convs:

@@ -1,4 +1,4 @@
-"""Every model against its formula, written with dense matrices."""
+"""Compare every model with its formula, which uses dense matrices."""
 
 import statistics
 
@@ -24,7 +24,7 @@ def graph():
 
 
 def weights(model):
-    """`W` of the first channel of every layer."""
+    """Return `W` of the first channel of every layer."""
     return [conv.weight[:, 0] for conv in model.convs]
 
 
@@ -51,7 +51,7 @@ def test_the_acm_forms_equal_their_formulas(graph):
         w_tilde = dict(zip(conv.channels, conv.weight_tilde))
         logits = torch.stack([h[c] @ w_tilde[c] for c in h], 1).sigmoid()
         alpha = torch.softmax(logits @ conv.weight_mix / 3, 1)
-        # The release multiplies by the number of channels.
+        # The release multiplies the output by the number of channels.
         return 3 * sum(alpha[:, k, None] * h[c] for k, c in enumerate(h))
 
     def filters(hops):
@@ -95,7 +95,7 @@ def test_acm_gcn_without_its_channels_is_gcn(graph):
     acm = build("ACM-GCN", 5, 3, hidden=8, channels=("low",), mix=False).eval()
     acm.load_state_dict(gcn.state_dict())
     for conv in acm.convs:
-        conv.act = None  # the ReLU of step 1, which GCN has between its layers only
+        conv.act = None  # GCN has no ReLU within a layer
     torch.testing.assert_close(acm(x, edge_index), gcn(x, edge_index))
 
 
@@ -110,13 +110,13 @@ def test_a_snowball_grows_by_its_hidden_layers():
 def test_the_acm_snowballs_are_their_layers_on_what_stands_side_by_side(name, graph):
     x, edge_index, _ = graph
     model = build(name, 5, 3, hidden=8).eval()
-    seen = x
+    joined = x
     for conv in model.convs[:-1]:
-        seen = torch.cat([seen, torch.relu(conv(seen, edge_index))], 1)
-    expected = model.convs[-1](seen, edge_index)
+        joined = torch.cat([joined, torch.relu(conv(joined, edge_index))], 1)
+    expected = model.convs[-1](joined, edge_index)
     torch.testing.assert_close(model(x, edge_index), expected)
     torch.testing.assert_close(model(x.to_sparse_csr(), edge_index), expected)
-    # A layer of the sizes F, F' has 3 F' (F + 1) + 9 parameters.
+    # A layer with F inputs and F' outputs has 3 F' (F + 1) + 9 parameters.
     ends = [8] * (int(name[-1]) - 1) + [3]
     sizes = [3 * end * (5 + 8 * k + 1) + 9 for k, end in enumerate(ends)]
     assert sum(p.numel() for p in model.parameters()) == sum(sizes)
@@ -137,7 +137,7 @@ def test_a_snowball_without_its_new_rows_is_a_gcn(graph):
 
 @pytest.mark.parametrize("form", ["", "ACM-", "ACMII-"])
 def test_a_snowball_has_the_layers_that_the_printed_times_ask_for(form):
-    # The paper's time of an epoch as a multiple of that of GCN, with its two layers; nine graphs.
+    # We divide the paper's time per epoch by the time of a GCN with two layers, on nine graphs.
     rows = paper.table("hyperparameters_baselines") + paper.table("hyperparameters_acm")
     printed = {(row.model, row.dataset): row.epoch_ms for row in rows if row.epoch_ms}
     for number in (2, 3):
@@ -147,8 +147,8 @@ def test_a_snowball_has_the_layers_that_the_printed_times_ask_for(form):
             if model == f"{form}Snowball-{number}"
         ]
         assert len(ratios) == 9
-        asked = round(2 * statistics.median(ratios))
-        assert len(build(f"{form}Snowball-{number}", 5, 3).convs) == asked == number
+        layers_by_time = round(2 * statistics.median(ratios))
+        assert len(build(f"{form}Snowball-{number}", 5, 3).convs) == layers_by_time == number
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -163,7 +163,7 @@ def test_every_network_has_logits_for_every_node_and_a_gradient_everywhere(name,
 
 
 def test_where_dropout_acts(graph):
-    # SGC and GCN have no dropout on the input, so one layer without dropout is deterministic.
+    # SGC-1 and MLP-1 have one layer and no dropout on the input, so they are deterministic.
     x, edge_index, _ = graph
     for name, random in (("SGC-1", False), ("MLP-1", False), ("ACM-SGC-1", True), ("GCN", True)):
         model = build(name, 5, 3, dropout=0.5).train()

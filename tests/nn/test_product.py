@@ -1,4 +1,4 @@
-"""The product with stacked weights: right, with gradients, and the same to the bit in any batch."""
+"""Test values, gradients and bits of the product with stacked weights."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def test_a_trial_gets_the_same_bits_beside_any_others(kind, rows, inner, columns
     w, g = draw(5, inner, columns), draw(5, rows, columns)
 
     def both(which):
-        """Product and gradients, for some of the trials."""
+        """Return the product and its gradients for some trials."""
         a = (x if shared else x[which]).clone().requires_grad_()
         b = w[which].clone().requires_grad_()
         out = product(a, b)

@@ -1,4 +1,4 @@
-"""The layers and networks with channels against the authors' release."""
+"""Compare the layers and networks that have channels with the authors' release."""
 
 import inspect
 
@@ -17,7 +17,7 @@ N, F, C = 7, 5, 3
 
 @pytest.fixture
 def graph():
-    """Features, the low-pass filter and the adjacency of a graph with loops, in float64."""
+    """Return features, low-pass filter and adjacency of a graph with loops, in float64."""
     torch.manual_seed(0)
     edges = to_undirected(torch.tensor([[0, 1, 2, 3, 4, 2, 0], [1, 2, 3, 4, 5, 2, 0]]))
     ones = torch.ones(edges.shape[1], dtype=torch.float64)
@@ -26,7 +26,7 @@ def graph():
 
 
 def dense(low, a):
-    """Return the arguments that the release calls `adj_low`, `adj_high` and the unnormalized."""
+    """Return the release's arguments: `adj_low`, `adj_high` and the unnormalized adjacency."""
     return low.to_dense(), torch.eye(N, dtype=torch.float64) - low.to_dense(), a.to_dense()
 
 
@@ -69,9 +69,9 @@ def test_networks(graph, residual, monkeypatch):
     if residual:
         (linear,) = theirs.mlpX.lins
         linear.weight.data = ours.residual.detach().T.clone()
-        linear.bias.data.zero_()  # ours has no bias
+        linear.bias.data.zero_()  # our network has no bias
     logits = ours(x, (low, a))
-    # Under the network's names, the release's layers have no layer norm.
+    # With the model names of its network, the release's layers skip the layer norm.
     assert not torch.allclose(logits, theirs(x, *dense(low, a)))
     for layer in theirs.gcns:
         layer.model_type = "acmgcn+"

@@ -1,4 +1,4 @@
-"""ACM-GCN+ and ACM-GCN++ against their formulas."""
+"""Compare ACM-GCN+ and ACM-GCN++ with their formulas."""
 
 import numpy as np
 import pytest
@@ -53,8 +53,8 @@ def test_output_equals_the_formula(graph, name):
 
 def test_number_of_parameters_and_nodes(graph):
     layers = 3 * 5 * 6 + 7 * 6 + 4 * 6 + 16, 3 * 6 * 3 + 7 * 3 + 4 * 3 + 16
-    for name, more in (("ACM-GCN+", 0), ("ACM-GCN++", 5 * 6)):
+    for name, residual_size in (("ACM-GCN+", 0), ("ACM-GCN++", 5 * 6)):
         model = build(name, 5, 3, hidden=6, num_nodes=7)
-        assert sum(p.numel() for p in model.parameters()) == sum(layers) + more
+        assert sum(p.numel() for p in model.parameters()) == sum(layers) + residual_size
     with pytest.raises(UsageError, match="num_nodes is needed"):
         build("ACM-GCN+", 5, 3)

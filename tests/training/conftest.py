@@ -1,4 +1,4 @@
-"""A task that every trainer learns in a moment, and trials that have nothing in common."""
+"""Define a task that is learned in a few epochs, and trials with different settings."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ DROPOUT = [0.5, 0.0, 0.3, 0.8, 0.1, 0.6, 0.2]
 
 @pytest.fixture
 def task():
-    """Two noisy clusters on a ring with chords."""
+    """Return two noisy clusters on a ring with chords: features, filter, labels and two masks."""
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(60) % 2
     x = torch.randn(60, 8, generator=generator) + y[:, None] * 1.0
@@ -25,7 +25,7 @@ def task():
 
 @pytest.fixture
 def words():
-    """Features of which a third is not zero: as a `SparseMatrix`, and dense."""
+    """Return features of which about a third is not zero, as a `SparseMatrix` and dense."""
     generator = torch.Generator().manual_seed(1)
     x = torch.rand(60, 12, generator=generator) * (torch.rand(60, 12, generator=generator) < 0.3)
     x[:, :4] += (torch.arange(60) % 2)[:, None] * 0.3
@@ -34,7 +34,7 @@ def words():
 
 @pytest.fixture
 def trials():
-    """Seven trials: other splits, seeds, learning rates, weight decays and dropouts."""
+    """Return seven trials with different splits, seeds and hyperparameters."""
 
     def setting(k):
         part = torch.randperm(60, generator=torch.Generator().manual_seed(100 + k))

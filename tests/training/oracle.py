@@ -1,7 +1,7 @@
-"""The trainer that takes one trial at a time, in plain PyTorch: dense matrices, its own weights.
+"""Train one trial at a time in plain PyTorch, with dense matrices, as a reference.
 
-It shares with `acm.training` the protocol, the drawing of the initial weights and the generator of
-the dropout draws, which have tests of their own; nothing else.
+This trainer shares three things with `acm.training`: the protocol, the initial weights and the
+random generator of dropout. Other tests check these three.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from torch.nn import functional
 from acm.baselines.plain import MLP
 from acm.nn.stacked import squares
 
-# A trial's stream of draws: the epoch, then the dropout layer, then the element.
+# The position of a draw is epoch * EPOCH + layer * LAYER + element.
 EPOCH, LAYER = 2**44, 2**36
 
 
 class Draws:
-    """The dropout of one trial."""
+    """Compute the dropout of one trial."""
 
     def __init__(self, seed, p):
         bits = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) | 1
@@ -24,19 +24,19 @@ class Draws:
         self.p = p
 
     def drop(self, values, epoch, layer):
-        """Zero with probability `p`, else divided by `1 − p`; `values` are numbered row by row."""
+        """Drop values with probability `p`, and divide the others by `1 − p`."""
         counter = epoch * EPOCH + layer * LAYER + torch.arange(values.numel())
         kept = squares(counter, self.key) >= round(self.p * 2**32)
         return values * kept.view(values.shape) / (1 - self.p)
 
     def drop_stored(self, x, epoch, layer):
-        """The same for the values of a matrix that are not zero."""
-        there = x != 0
-        return torch.zeros_like(x).masked_scatter(there, self.drop(x[there], epoch, layer))
+        """Drop only among the values of a matrix that are not zero."""
+        nonzero = x != 0
+        return torch.zeros_like(x).masked_scatter(nonzero, self.drop(x[nonzero], epoch, layer))
 
 
 def logits(model, x, low, draws, epoch, sparse):
-    """The network written out with matrices; `draws` is `None` where nothing is dropped."""
+    """Compute the network's logits with matrices; without dropout, `draws` is `None`."""
     if isinstance(model, MLP):
         if draws:
             x = (draws.drop_stored if sparse else draws.drop)(x, epoch, 0)
@@ -58,8 +58,8 @@ def logits(model, x, low, draws, epoch, sparse):
         act = torch.relu if conv.act is not None else lambda h: h
         h = []
         for k, c in enumerate(conv.channels):
-            own = x @ conv.weight[:, k]
-            h += [filters[c] @ act(own) if conv.variant == "acmii" else act(filters[c] @ own)]
+            xw = x @ conv.weight[:, k]
+            h += [filters[c] @ act(xw) if conv.variant == "acmii" else act(filters[c] @ xw)]
         if not conv.mix:
             x = sum(h)
             continue
@@ -76,10 +76,10 @@ def train(model, x, low, y, trial, protocol, sparse=False):
         model: A `Network` or an `MLP`, whose weights are drawn anew and trained.
         x, low: Features and filter, dense.
         trial: A `Setting` with a dropout probability.
-        sparse: Whether dropout acts on the values that are not zero only.
+        sparse: Whether dropout on `x` acts only on values that are not zero.
 
     Returns:
-        Three curves in a dictionary, the selected epoch, its predictions, and the number of epochs.
+        A dictionary of three curves, the selected epoch, its predictions, the number of epochs.
     """
     torch.manual_seed(trial.seed)
     model.reset_parameters()

@@ -1,4 +1,4 @@
-"""The trainer against what the protocol says, with losses written by hand."""
+"""Compare the trainer with the protocol, with validation losses from a script."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ def fit_one(model, x, graph, y, train, val, protocol=RELEASED, **settings):
 
 
 class Scripted(nn.Module):
-    """A model whose validation loss follows a script: logits are set epoch by epoch."""
+    """Follow a script of validation losses: the logits are set epoch by epoch."""
 
     def __init__(self, losses):
         super().__init__()
@@ -46,21 +46,21 @@ def run_script(losses, protocol):
     y = torch.zeros(4, dtype=torch.long)
     mask = torch.tensor([True, True, False, False])
     setting = Setting(mask, ~mask, **SETTINGS)
-    # Not stacked: what the model gives is no function of its weights.
+    # The model is not stackable, since its logits do not depend on its weights.
     return train_model(Scripted(losses), None, None, y, [setting], protocol=protocol, stack=False)[
         0
     ]
 
 
 def test_stops_at_the_first_epoch_beyond_the_window_above_the_mean_of_the_window_before():
-    # Flat, then below the mean, then above it: epoch 200 is not asked, 201 is the first that is.
+    # Losses are flat, then below, then above the mean; the rule first applies to epoch 201.
     flat = [1.0] * 200
-    for rest, stop in (([9.0, 1.5], 201), ([1.0, 0.9, 1.2], 202), ([0.5, 0.5, 0.5, 0.6, 1.1], 204)):
-        fitted = run_script(flat + rest + [9.0] * 10, RELEASED)
-        losses = flat + rest
+    for tail, stop in (([9.0, 1.5], 201), ([1.0, 0.9, 1.2], 202), ([0.5, 0.5, 0.5, 0.6, 1.1], 204)):
+        fitted = run_script(flat + tail + [9.0] * 10, RELEASED)
+        losses = flat + tail
         mean = sum(losses[stop - 200 : stop]) / 200
         assert losses[stop] > mean
-        assert fitted.epochs == stop + 1, rest
+        assert fitted.epochs == stop + 1, tail
     assert (
         run_script([0.5 - 1e-4 * k for k in range(400)], TrainingProtocol(max_epochs=400)).epochs
         == 400
@@ -68,10 +68,10 @@ def test_stops_at_the_first_epoch_beyond_the_window_above_the_mean_of_the_window
 
 
 def test_the_window_is_the_losses_before_this_one():
-    # Were the own loss or one more in the mean, this would stop elsewhere.
+    # A mean over other losses would stop the training at another epoch.
     losses = [5.0] + [1.0] * 3 + [1.4, 1.05, 3.0]
     protocol = TrainingProtocol(window=3, max_epochs=7)
-    # epoch 4: 1.4 > mean(1, 1, 1); with a window from epoch 0 it would be 1.4 < 2.
+    # At epoch 4, 1.4 > mean(1, 1, 1); a window from epoch 0 would give 1.4 < 2.
     assert run_script(losses, protocol).epochs == 5
     assert run_script([5.0, 5.0, 1.0, 1.0, 2.0, 1.3, 1.5], protocol).epochs == 7
 
@@ -84,7 +84,7 @@ def test_selects_the_first_epoch_with_the_lowest_validation_loss():
 
 
 def test_selects_by_accuracy_where_the_protocol_says_so():
-    # A loss above log 2 means class 1 is predicted: wrong.
+    # With a loss above log 2, the wrong class 1 is predicted.
     protocol = TrainingProtocol(max_epochs=4, select="accuracy", window=None)
     fitted = run_script([1.0, 0.6, 0.3, 0.9], protocol)
     assert (fitted.best_epoch, fitted.val_accuracy) == (1, 1.0)
@@ -93,7 +93,7 @@ def test_selects_by_accuracy_where_the_protocol_says_so():
 def test_the_stopping_rule_is_the_protocols():
     rule = TrainingProtocol(window=3)
     losses = [1.0, 0.9, 0.8, 0.9]
-    assert not rule.should_stop(losses)  # epoch 3 is the last that the window protects
+    assert not rule.should_stop(losses)  # epoch 3 is the last epoch without the rule
     assert rule.should_stop([*losses, 0.87]) and not rule.should_stop([*losses, 0.86])
     assert not TrainingProtocol(window=None).should_stop([0.1] * 300 + [9.0])
     assert rule.score(0.5, 0.9) == -0.5
@@ -143,18 +143,18 @@ def test_the_returned_model_is_the_selected_epochs(task):
 @pytest.mark.parametrize("name", ["GCN", "ACM-GCN"])
 def test_labels_outside_training_and_validation_are_never_read(task, trials, name):
     x, graph, y, *_ = task
-    known = torch.stack([t.train | t.val for t in trials[:3]]).any(0)
-    assert 0 < int((~known).sum())
+    visible = torch.stack([t.train | t.val for t in trials[:3]]).any(0)
+    assert 0 < int((~visible).sum())
     generator = torch.Generator().manual_seed(0)
     poisons = [
         torch.full((60,), -1),
-        torch.full((60,), -12345),  # cross-entropy would fail on it
+        torch.full((60,), -12345),  # cross-entropy would fail on this label
         torch.randint(2, (60,), generator=generator),
         torch.full((60,), 2**62),
     ]
     results = []
     for poison in (y, *poisons):
-        hidden = torch.where(known, y, poison)
+        hidden = torch.where(visible, y, poison)
         results.append(
             train_model(
                 build(name, 8, 2),
@@ -176,7 +176,7 @@ def test_nor_is_a_label_that_only_another_trial_may_see(task, trials):
     first, second = trials[:2]
     only_second = (second.train | second.val) & ~(first.train | first.val)
     assert only_second.any()
-    seen, unseen = (
+    original, changed = (
         train_model(
             build("GCN", 8, 2),
             x,
@@ -187,13 +187,13 @@ def test_nor_is_a_label_that_only_another_trial_may_see(task, trials):
         )
         for labels in (y, torch.where(only_second, 1 - y, y))
     )
-    assert seen[0].history == unseen[0].history
-    assert seen[1].history != unseen[1].history
+    assert original[0].history == changed[0].history
+    assert original[1].history != changed[1].history
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw"])
 def test_a_step_is_the_textbooks(task, optimizer):
-    """Adam with L2 decay in the gradient, AdamW with decay beside it; written out, in float64."""
+    """Compare with the formulas of Adam (decay in the gradient) and AdamW, in float64."""
     x, graph, y, train, val = task
     x = x.double()
     lr, decay = 0.1, 0.2
@@ -242,9 +242,9 @@ def test_dropout_of_a_setting_goes_before_the_models(task):
     protocol = TrainingProtocol(max_epochs=10)
     losses = [
         fit_one(
-            build("GCN", 8, 2, dropout=own), x, graph, y, train, val, protocol, **SETTINGS, **d
+            build("GCN", 8, 2, dropout=drop), x, graph, y, train, val, protocol, **SETTINGS, **d
         ).history.train_loss
-        for own, d in ((0.1, {"dropout": 0.6}), (0.6, {}), (0.1, {}), (0.1, {"dropout": 0.0}))
+        for drop, d in ((0.1, {"dropout": 0.6}), (0.6, {}), (0.1, {}), (0.1, {"dropout": 0.0}))
     ]
     assert losses[0] == losses[1]
     assert losses[0] != losses[2] != losses[3]
@@ -268,19 +268,19 @@ def test_without_dropout_one_pass_serves_training_and_evaluation(task):
             **SETTINGS,
             dropout=dropout,
         )
-        assert passes * 40 <= len(calls) <= passes * 40 + 9  # a few before, to see what it is
+        assert passes * 40 <= len(calls) <= passes * 40 + 9  # at most 9 more, for setup
 
 
 def test_on_epoch_hears_of_every_epoch_and_may_end_the_training(task, trials):
     x, graph, y, *_ = task
-    heard = []
+    calls = []
     fits = train_model(
         build("MLP-2", 8, 2), x, graph, y, trials[:3], protocol=TrainingProtocol(window=20),
-        batch=3, on_epoch=lambda *args: heard.append(args),
+        batch=3, on_epoch=lambda *args: calls.append(args),
     )  # fmt: skip
     epochs = sorted(f.epochs for f in fits)
-    assert [e for e, _ in heard] == list(range(epochs[-1]))
-    assert [n for _, n in heard] == [sum(e < f for f in epochs) for e in range(epochs[-1])]
+    assert [e for e, _ in calls] == list(range(epochs[-1]))
+    assert [n for _, n in calls] == [sum(e < f for f in epochs) for e in range(epochs[-1])]
 
     def enough(epoch, number):
         if epoch == 3:
@@ -304,7 +304,7 @@ def test_trials_may_be_a_single_one_or_any_iterable(task, trials):
 
 
 def test_a_protocol_that_cannot_be_is_refused_in_one_line():
-    for change, said in (
+    for change, message in (
         (dict(optimizer="sgd"), "unknown optimizer .sgd.*: the optimizers are adam, adamw"),
         (dict(select="los"), r"unknown selection 'los' \(did you mean loss\?\)"),
         (dict(max_epochs=0), "max_epochs=0: a whole number from 1 up"),
@@ -312,7 +312,7 @@ def test_a_protocol_that_cannot_be_is_refused_in_one_line():
         (dict(window=0), "window=0: a whole number from 1 up"),
         (dict(window=True), "window=True: a whole number"),
     ):
-        with pytest.raises(UsageError, match=said) as error:
+        with pytest.raises(UsageError, match=message) as error:
             TrainingProtocol(**change)
         assert "\n" not in str(error.value)
 
@@ -322,9 +322,9 @@ def test_bad_input_is_said_in_one_line(task):
     model = build("GCN", 8, 2)
     good = Setting(train, val, **SETTINGS)
     for change, words in (
-        (dict(val=train), "30 nodes are in the train and the val mask"),
+        (dict(val=train), "30 nodes are in train and val: the masks must not overlap"),
         (dict(train=train.long()), "the train mask has shape .* a bool mask"),
-        (dict(val=torch.zeros_like(val)), "the val mask has .* with a node in it"),
+        (dict(val=torch.zeros_like(val)), "the val mask has .* with at least one node"),
         (dict(train=train[:5]), "the val mask has shape"),
         (dict(lr=float("nan")), "lr is nan"),
         (dict(lr=float("inf")), "lr is inf"),
@@ -343,7 +343,7 @@ def test_bad_input_is_said_in_one_line(task):
         assert "\n" not in str(error.value)
     with pytest.raises(UsageError, match="negative label"):
         train_model(model, x, graph, y - 1, [good])
-    with pytest.raises(UsageError, match="has no acm.nn.Dropout"):
+    with pytest.raises(UsageError, match="has no acm.nn.Dropout, so dropout must be None"):
         train_model(nn.Linear(8, 2), x, graph, y, [dataclasses.replace(good, dropout=0.5)])
     with pytest.raises(UsageError, match="not a number at epoch 0"):
         fit_one(model, x * torch.nan, graph, y, train, val, **SETTINGS)
@@ -352,11 +352,11 @@ def test_bad_input_is_said_in_one_line(task):
 def test_what_cannot_be_trained_is_told_in_one_line(task, trials):
     x, graph, y, *_ = task
     model = build("GCN", 8, 2)
-    for args, said in (
+    for args, message in (
         ((model, x, graph, y.double(), trials), "y has .* whole numbers of shape"),
         ((model, x, graph, y[None], trials), r"y has shape \[1, 60\]"),
     ):
-        with pytest.raises(UsageError, match=said) as error:
+        with pytest.raises(UsageError, match=message) as error:
             train_model(*args)
         assert "\n" not in str(error.value)
     for batch in (0, -1, 1.5, "2", True):
@@ -397,7 +397,7 @@ def test_labels_of_any_whole_type_are_classes(task, trials, kind, loops):
 
 
 class Shifted(nn.Module):
-    """Other logits in training than in evaluation, and no draws that would say so."""
+    """Return other logits in training than in evaluation, without random draws."""
 
     stackable = True
 
@@ -432,7 +432,7 @@ def test_logits_of_other_nodes_are_refused(task, trials, rows, stack):
     plain = [dataclasses.replace(t, dropout=None) for t in trials[:2]]
     with pytest.raises(UsageError, match=rf"logits of shape \[{rows}, 2\]: .* 60 labels"):
         train_model(Shifted(rows), x, graph, y, plain, stack=stack)
-    more = torch.cat([x, x])
+    doubled = torch.cat([x, x])
     model = Shifted(120)
     with pytest.raises(UsageError, match=r"logits of shape \[120, 2\]"):
-        train_model(model, more, graph, y, plain, stack=stack)
+        train_model(model, doubled, graph, y, plain, stack=stack)

@@ -1,4 +1,4 @@
-"""What a trial gives depends on its setting alone: not on its neighbours, batch or threads."""
+"""Test that a result depends on the trial's setting only, not on the batch or threads."""
 
 import copy
 import dataclasses
@@ -17,7 +17,7 @@ PROTOCOL = TrainingProtocol(max_epochs=80, window=10)
 
 
 def assert_same(ours, theirs):
-    """Two fits are the same to the bit, but for the time they took."""
+    """Assert that all bits of two results are equal, except for the training time."""
     assert ours.history == theirs.history and ours.error == theirs.error
     names = ("best_epoch", "epochs", "val_accuracy", "val_loss")
     assert [getattr(ours, n) for n in names] == [getattr(theirs, n) for n in names]
@@ -30,13 +30,13 @@ def assert_same(ours, theirs):
     "name, sparse",
     [("ACM-GCN", True), ("ACMII-GCN", False), ("GCN", False), ("MLP-2", True)],
 )
-def test_the_same_to_the_bit_in_any_batch_beside_any_neighbours(task, words, trials, name, sparse):
+def test_the_same_to_the_bit_in_any_batch_beside_any_neighbors(task, words, trials, name, sparse):
     x, graph, y, *_ = task
     x = words[0] if sparse else x
     model = build(name, x.shape[1], 2, hidden=8)
     trials = [dataclasses.replace(t, lr=3 * t.lr) for t in trials]
     alone = train(model, x, graph, y, trials, protocol=PROTOCOL, batch=1)
-    assert len({f.epochs for f in alone}) > 2  # so they leave their batches at different epochs
+    assert len({f.epochs for f in alone}) > 2  # the trials leave their batch at different epochs
     for batch in (2, 3, 7):
         for order in (range(7), [3, 6, 0, 5, 1, 4, 2]):
             fits = train(
@@ -59,7 +59,7 @@ def test_without_dropout_too(task, words, trials):
     for batch in (3, 7):
         for ours, theirs in zip(train(*args, protocol=PROTOCOL, batch=batch), alone):
             assert_same(ours, theirs)
-    # Beside a trial with dropout the pass that serves for both is not made.
+    # A trial with dropout in the batch requires a separate evaluation pass.
     mixed = [*trials[:2], dataclasses.replace(trials[2], dropout=0.5)]
     fits = train(*args[:4], mixed, protocol=PROTOCOL, batch=3)
     for ours, theirs in zip(fits[:2], alone):
@@ -67,7 +67,7 @@ def test_without_dropout_too(task, words, trials):
 
 
 @pytest.mark.parametrize("name", ["ACM-GCN", "ACM-SGC-1", "GCN", "MLP-2"])
-def test_a_neighbour_that_diverges_is_told_of_and_changes_nothing(task, trials, name):
+def test_a_neighbor_that_diverges_is_told_of_and_changes_nothing(task, trials, name):
     x, graph, y, *_ = task
     model = build(name, 8, 2, hidden=8)
     wild = dataclasses.replace(trials[1], lr=1e30)
@@ -79,12 +79,12 @@ def test_a_neighbour_that_diverges_is_told_of_and_changes_nothing(task, trials, 
     assert_same(fits[2], expected[1])
     assert "the loss is not a number at epoch" in fits[1].error and "\n" not in fits[1].error
     assert fits[1].epochs == len(fits[1].history.val_loss) < 30
-    heard = []
+    numbers = []
     with pytest.raises(UsageError, match="not a number at epoch") as error:
-        options |= dict(on_epoch=lambda epoch, number: heard.append(epoch), batch=1)
+        options |= dict(on_epoch=lambda epoch, number: numbers.append(epoch), batch=1)
         train(*args, [wild, trials[0], trials[2]], **options)
     assert "\n" not in str(error.value)
-    assert heard.count(29) == 2  # all others were finished before it was said
+    assert numbers.count(29) == 2  # the other trials were finished before the error was raised
 
 
 def test_a_trial_that_diverges_at_once_has_no_selected_epoch(task, trials):
@@ -98,7 +98,7 @@ def test_a_trial_that_diverges_at_once_has_no_selected_epoch(task, trials):
 
 @pytest.fixture
 def large():
-    """A graph so large that threads share every loop: 3000 nodes, 48 columns."""
+    """Return a graph with 3000 nodes and 48 columns, large enough for shared loops."""
     generator = torch.Generator().manual_seed(2)
     y = torch.randint(3, (3000,), generator=generator)
     x = torch.randn(3000, 20, generator=generator) + y[:, None]
@@ -146,7 +146,7 @@ def test_weights_are_of_the_selected_epoch_and_nobody_elses(task, trials):
         for weight in fits[0].model.parameters():
             weight.fill_(7.0)
     assert all(torch.equal(f.model(x, graph), b) for f, b in zip(fits[1:], before))
-    loss = fits[1].model.train()(x, graph).sum()  # and they can be trained on
+    loss = fits[1].model.train()(x, graph).sum()  # the returned models can be trained further
     loss.backward()
     none = train(build("GCN", 8, 2), x, graph, y, trials[:2], protocol=PROTOCOL, keep_weights=False)
     assert all(f.model is None and f.prediction is not None for f in none)
@@ -171,8 +171,8 @@ def test_the_given_module_is_left_as_it_is(task, trials, training, stack):
 def test_initial_weights_are_those_of_the_seed(trials):
     model = build("ACM-GCN", 8, 2, hidden=8)
     stack = Stack(copy.deepcopy(model), trials)
-    for place, trial in enumerate(trials):
+    for row, trial in enumerate(trials):
         torch.manual_seed(trial.seed)
         model.reset_parameters()
         for name, weight in model.named_parameters():
-            assert torch.equal(stack.state(place)[name], weight)
+            assert torch.equal(stack.state(row)[name], weight)

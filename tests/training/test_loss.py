@@ -1,4 +1,4 @@
-"""The loss of many trials against PyTorch's cross-entropy of each."""
+"""Compare the loss of many trials with PyTorch's cross-entropy of each trial."""
 
 import pytest
 import torch
@@ -23,10 +23,10 @@ def test_loss_gradient_and_prediction_are_pytorchs(loops, kind):
     share = mask.to(kind) / mask.sum(1, keepdim=True)
     loss, best, grad = cross_entropy(logits, y, share, gradient=True)
     for b in range(3):
-        own = logits[b].clone().requires_grad_()
-        expected = functional.cross_entropy(own[mask[b]], y[b][mask[b]])
+        leaf = logits[b].clone().requires_grad_()
+        expected = functional.cross_entropy(leaf[mask[b]], y[b][mask[b]])
         torch.testing.assert_close(loss[b], expected.detach())
-        torch.testing.assert_close(grad[b], torch.autograd.grad(expected, own)[0])
+        torch.testing.assert_close(grad[b], torch.autograd.grad(expected, leaf)[0])
         assert torch.equal(best[b], logits[b].argmax(1))
         assert not grad[b][~mask[b]].any()
         alone = cross_entropy(*(t[b : b + 1] for t in (logits, y, share)), gradient=True)
@@ -42,9 +42,9 @@ def test_what_is_large_stays_finite_and_what_is_no_number_none(loops):
     assert loss.tolist() == pytest.approx([200 / 3]) and best.tolist() == [[0, 1, 0]]
     torch.testing.assert_close(grad, torch.tensor([[[0.0, 0], [0, 0], [1 / 3, -1 / 3]]]))
     for bad in (torch.nan, torch.inf):
-        spoilt = logits.clone()
-        spoilt[0, 2, 0] = bad
-        assert not cross_entropy(spoilt, y, share)[0].isfinite().any()
+        invalid = logits.clone()
+        invalid[0, 2, 0] = bad
+        assert not cross_entropy(invalid, y, share)[0].isfinite().any()
 
 
 def test_threads_do_not_change_a_bit():

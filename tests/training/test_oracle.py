@@ -1,4 +1,4 @@
-"""Batches against the trainer that takes one trial at a time."""
+"""Compare batches with the reference trainer, which trains one trial at a time."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ NAMES = ["ACM-GCN", "ACMII-GCN", "GCN", "SGC-1", "MLP-2", "ACM-SGC-2"]
 
 
 def both(name, x, low, y, trials, protocol, batch, kind=torch.float32):
-    """What the batched trainer gives, and what the oracle does."""
+    """Return the results of the batched trainer and of the reference trainer."""
     x, low = x.to(dtype=kind), low.to(dtype=kind)
     sparse = isinstance(x, SparseMatrix)
     model = build(name, x.shape[1], 2, hidden=8).to(kind)
@@ -28,11 +28,11 @@ def both(name, x, low, y, trials, protocol, batch, kind=torch.float32):
 @pytest.mark.parametrize(
     "name, optimizer, sparse",
     [("ACM-GCN", "adam", True), ("ACM-GCN", "adamw", False)]
-    + [(n, *rest) for n in NAMES for rest in (("adam", False), ("adamw", True))],
+    + [(n, *variant) for n in NAMES for variant in (("adam", False), ("adamw", True))],
 )
 def test_losses_agree_step_by_step(task, words, trials, name, optimizer, sparse, drops):
     x, low, y, *_ = task
-    # So slow that no ReLU's input comes as near to 0 as rounding is large.
+    # A small learning rate keeps the inputs of ReLUs further from 0 than rounding errors.
     trials = [
         dataclasses.replace(t, lr=t.lr / 2, dropout=t.dropout if drops else 0.0) for t in trials[:3]
     ]
@@ -63,4 +63,4 @@ def test_in_double_precision_they_stop_and_select_alike(task, words, trials, nam
         assert ours.history.val_accuracy == curves["val_accuracy"]
         assert ours.history.val_loss == pytest.approx(curves["val_loss"], rel=1e-6)
     if protocol.window:
-        assert fits[0].epochs != fits[1].epochs  # one left their batch before the other
+        assert fits[0].epochs != fits[1].epochs  # one trial left the batch before the other

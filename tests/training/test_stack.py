@@ -1,4 +1,4 @@
-"""Models that cannot be stacked ride along, one at a time; those that can are told from them."""
+"""Test that stackable models are trained in batches and other models one trial at a time."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ PROTOCOL = TrainingProtocol(max_epochs=25, window=10)
 
 
 class Attention(nn.Module):
-    """A graph attention network as PyG's examples write it."""
+    """Define a graph attention network as in PyG's examples."""
 
     def __init__(self):
         super().__init__()
@@ -35,7 +35,7 @@ class Attention(nn.Module):
 
 
 class Weight(nn.Module):
-    """One weight matrix, and a way to use it that subclasses say."""
+    """Define a weight matrix and a bias, which the subclasses use."""
 
     def __init__(self):
         super().__init__()
@@ -58,14 +58,14 @@ class MeanOfNodes(Weight):
         return h - h.mean(0)
 
 
-class MeanOfAll(Weight):  # right for one trial, whose mean is everybody's
+class MeanOfAll(Weight):  # in a batch, the mean would include other trials
     def forward(self, x, graph):
         h = x @ self.weight
         return h - h.abs().max() * h.mean()
 
 
-class Normalised(Weight):
-    """Stacked, its normalisation has a width for every trial."""
+class Normalized(Weight):
+    """Normalize features; in a batch, the normalization would use all trials."""
 
     def __init__(self):
         super().__init__()
@@ -79,7 +79,7 @@ class Normalised(Weight):
         return self.norm(3 * x + 1) @ self.weight
 
 
-class OwnDraws(Weight):  # its dropout is of PyTorch's generator, which the trials would share
+class OwnDraws(Weight):  # in a batch, trials would share PyTorch's generator
     def forward(self, x, graph):
         return functional.dropout(x, 0.5, self.training) @ self.weight
 
@@ -93,35 +93,35 @@ class OwnDrawsModule(Weight):
         return self.dropout(x) @ self.weight
 
 
-class BiasBesideNodes(Weight):  # `[N, C] + [C]`, but `[B, N, C] + [B, C]`
+class BiasBesideNodes(Weight):  # `[N, C] + [C]` is right, `[B, N, C] + [B, C]` is wrong
     def forward(self, x, graph):
         return x @ self.weight + self.bias
 
 
-class MixesInTraining(Weight):  # and no eye that looks at evaluation alone would see it
+class MixesInTraining(Weight):  # stacking changes the logits in training mode only
     def forward(self, x, graph):
         h = x @ self.weight
         return h - h.mean(0) if self.training else h
 
 
 class Twice(Weight):
-    """One dropout in two places."""
+    """Use one dropout module twice."""
 
     stackable = True
 
     def __init__(self):
         super().__init__()
         self.dropout = Dropout(0.5)
-        self.seen = []
+        self.outputs = []
 
     def forward(self, x, graph):
         first, second = self.dropout(x), self.dropout(x)
-        self.seen.append((first, second))
+        self.outputs.append((first, second))
         return first @ self.weight + graph @ (second @ self.weight)
 
 
 class Sound(Weight):
-    """Counts dimensions from the end, and drops by the trainer's draws."""
+    """Count dimensions from the last, and use the dropout of this package."""
 
     stackable = True
 
@@ -134,7 +134,7 @@ class Sound(Weight):
 
 
 class Tied(Weight):
-    """Two of its modules share a weight."""
+    """Share one weight between two modules."""
 
     def __init__(self):
         super().__init__()
@@ -153,7 +153,7 @@ def edges():
 
 @pytest.fixture
 def plain(trials):
-    """Settings that leave dropout to the model."""
+    """Return settings that keep the model's dropout."""
     return [dataclasses.replace(t, dropout=None) for t in trials]
 
 
@@ -186,7 +186,7 @@ def test_a_pyg_model_rides_along_one_at_a_time(task, edges, plain):
 @pytest.mark.parametrize(
     "model",
     [
-        Attention, SoftmaxOfDimOne, MeanOfNodes, MeanOfAll, Normalised, OwnDraws, OwnDrawsModule,
+        Attention, SoftmaxOfDimOne, MeanOfNodes, MeanOfAll, Normalized, OwnDraws, OwnDrawsModule,
         BiasBesideNodes, MixesInTraining,
     ],
 )  # fmt: skip
@@ -201,7 +201,7 @@ def test_what_stacking_would_spoil_is_not_stacked(task, edges, plain, model):
     for setting, fitted in zip(plain, fits):
         assert not fitted.stacked
         assert equal(train(model, x, graph, y, [setting], protocol=PROTOCOL)[0], fitted)
-        # The model that is returned is that of the selected epoch, with all it remembers.
+        # The returned model has the weights and buffers of the selected epoch.
         logits = fitted.model(x, graph)
         loss = functional.cross_entropy(logits[setting.val], y[setting.val]).item()
         assert loss == pytest.approx(fitted.val_loss, rel=1e-5)
@@ -223,7 +223,7 @@ def test_what_can_be_stacked_is_and_gives_what_it_gives_alone(task, words, plain
 
 def test_what_a_given_model_has_seen_is_of_no_account(task, edges, plain):
     x, _, y, *_ = task
-    fresh, used = Normalised(), Normalised().train()
+    fresh, used = Normalized(), Normalized().train()
     used.reset_parameters()
     for _ in range(5):
         used(x, edges)
@@ -243,7 +243,7 @@ def test_a_dropout_in_two_places_draws_twice(task, trials, stack):
         assert equal(alone, fitted)
     watched = Stack(model, [trials[0]], stack)
     watched(x, graph, 3, True)
-    first, second = watched.module.seen[-1]
+    first, second = watched.module.outputs[-1]
     dropped = (first == 0).double().mean(), (second == 0).double().mean()
     assert dropped == pytest.approx((0.5, 0.5), abs=0.1)
     assert 0.3 < ((first == 0) == (second == 0)).double().mean() < 0.7
@@ -321,14 +321,14 @@ def test_a_larger_graph_or_model_has_smaller_batches(task, trials):
 
 
 def test_every_dropout_layer_has_draws_of_its_own():
-    # An epoch has room for 256 layers with 2³⁶ values each, and a model may have 10,000.
-    there = {(e, k): beginning(e, k) for e in (0, 1, 2, 4999) for k in (*range(300), 9_999)}
-    there |= {(e, k): beginning(e, k) for e in range(0, 2**14, 97) for k in (0, 255, 256, 9_999)}
-    found = sorted(there.values())
-    assert len(set(found)) == len(there)
-    assert min(b - a for a, b in zip(found, found[1:])) >= 2**36
-    assert -(2**63) <= found[0] and found[-1] < 2**63
-    # The committed records were drawn so.
+    # An epoch has room for 256 layers with 2³⁶ values each; we test up to 10,000 layers.
+    begins = {(e, k): beginning(e, k) for e in (0, 1, 2, 4999) for k in (*range(300), 9_999)}
+    begins |= {(e, k): beginning(e, k) for e in range(0, 2**14, 97) for k in (0, 255, 256, 9_999)}
+    ordered = sorted(begins.values())
+    assert len(set(ordered)) == len(begins)
+    assert min(b - a for a, b in zip(ordered, ordered[1:])) >= 2**36
+    assert -(2**63) <= ordered[0] and ordered[-1] < 2**63
+    # Committed records used these positions.
     assert beginning(3, 5) == 3 * 2**44 + 5 * 2**36
 
 
@@ -340,6 +340,6 @@ def test_a_probability_of_its_own_is_not_replaced_by_the_trials(task, stacked):
     for dprate in (0.0, 0.5, 0.9):
         model = build("GPRGNN", x.shape[1], 2, hidden=8, dprate=dprate)
         assert [float(p) for p in Stack(model, [trial], stacked).p] == [0.5, 0.5, dprate]
-        (found,) = train_model(model, x, graph, y, [trial], protocol=PROTOCOL, stack=stacked)
-        losses.add(found.val_loss)
+        (result,) = train_model(model, x, graph, y, [trial], protocol=PROTOCOL, stack=stacked)
+        losses.add(result.val_loss)
     assert len(losses) == 3
