@@ -65,7 +65,9 @@ def test_this_machine_trains_on_the_embedded_graph_where_there_is_no_data(tmp_pa
     monkeypatch.setenv("ACM_DATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     build(Project(tmp_path), "live")
-    assert "uses the graph synthetic" in live_text(tmp_path) and "127.0.0.1:9" in live_text(tmp_path)
+    assert "uses the graph synthetic" in live_text(tmp_path) and "127.0.0.1:9" in live_text(
+        tmp_path
+    )
     assert re.search("This machine (reproduces|gives)", live_text(tmp_path))
 
 

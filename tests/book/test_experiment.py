@@ -61,9 +61,9 @@ def test_another_cell_from_another_folder(tmp_path, dataset, model, figures, wor
 def test_it_runs_on_as_many_threads_as_it_is_told(threads):
     # Up to its first experiment; by default on all cores.
     cells = jupytext.read(NOTEBOOK.parents[2] / "notebooks" / "experiment.md").cells
-    first, second = [cell.source for cell in cells if cell.cell_type == "code"][:2]
+    first, check, second = [cell.source for cell in cells if cell.cell_type == "code"][:3]
     given = f"threads = {threads}" if threads else ""
-    code = "\n".join([first, given, second, "print(workers)"])
+    code = "\n".join([first, given, check, second, "print(workers)"])
     ran = subprocess.run(
         [sys.executable, "-c", code.replace('"cornell"', '"synthetic"')],
         capture_output=True,

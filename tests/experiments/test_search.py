@@ -39,7 +39,7 @@ def test_the_grid_is_the_papers():
 
 def test_values_that_are_named_twice_are_tried_once_and_the_width_need_not_be_said():
     space = {"lr": (0.01, 0.010, 0.05), "weight_decay": [0], "dropout": np.array([0.5])}
-    found = search("synthetic", "MLP-1", splits=1, space=space, progress=False, workers=HERE)
+    found = search("synthetic", "MLP-2", splits=1, space=space, progress=False, workers=HERE)
     assert [c.hyperparameters for c in found.surface] == [
         {"hidden": 64, "lr": lr, "weight_decay": 0, "dropout": 0.5} for lr in (0.01, 0.05)
     ]

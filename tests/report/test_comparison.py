@@ -68,7 +68,7 @@ def test_deezer_has_five_splits():
         (("cornell", "ACM-GCN"), {"channels": "high+identity"}, None),
         (("cornell", "ACM-GCN"), {"channels": "low"}, None),
         (("synthetic", "ACM-GCN"), {}, None),
-        (("cornell", "MLP-1"), {}, None),
+        (("cornell", "ACM-GCN+"), {}, None),
     ],
 )
 def test_which_cell_of_which_table(arguments, options, mean):
